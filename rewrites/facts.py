@@ -1,0 +1,114 @@
+"""What the tree cannot say: shapes, dtypes, constants, launches and the operator table."""
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+Number = int | float | bool
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A global tensor: parameter, output or workspace. `shape` holds trees over constants and dims.
+
+    `role` is "input" (a parameter the caller passes), "output" (allocated by the launcher and
+    returned) or "workspace" (allocated by the launcher, not returned).
+    """
+
+    name: str
+    shape: tuple[ast.expr, ...]
+    dtype: str
+    role: str = "input"
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """An on-chip tile. `shape` is in elements, `trees` says each extent as the user wrote it."""
+
+    name: str
+    shape: tuple[int, ...]
+    trees: tuple[ast.expr, ...]
+    dtype: str
+    scope: str  # "shared" or "fragment"
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def is_scalar(self) -> bool:
+        """A tile of one element in one dimension is kept as a scalar in Triton."""
+        return self.shape == (1,)
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """A TMA descriptor that the launcher makes: kernel parameter, tensor and block shape."""
+
+    name: str
+    tensor: str
+    block: tuple[ast.expr, ...]
+
+
+@dataclass
+class Launch:
+    """One `T.Kernel` block: the Triton kernel's name and everything a launch of it needs.
+
+    `arguments` are run-time arguments in order (tensors, descriptors, dims, scalars);
+    `constants` are the named `tl.constexpr` parameters after them. `grid` holds trees that are
+    valid in the emitted launcher (Python and `triton.cdiv`), in the order x, y, z.
+    """
+
+    kernel: str
+    grid: tuple[ast.expr, ...] = ()
+    arguments: tuple[str, ...] = ()
+    constants: tuple[str, ...] = ()
+    num_warps: int = 4
+    num_stages: int = 1
+    descriptors: tuple[Descriptor, ...] = ()
+
+
+class Operator(Protocol):
+    """What rewrites may ask of an operator; the table itself lives in `tile2triton.ops`."""
+
+    name: str
+    kind: str
+    check: Callable[..., Any]
+    lower: Callable[..., Any]
+
+    def arguments(self, call: ast.Call) -> dict[str, ast.expr]:
+        """The call's arguments by parameter name, defaults filled in."""
+
+
+@dataclass
+class Facts:
+    """The record beside the tree. Names are those of the tree; all of them are unique."""
+
+    name: str
+    filename: str = "<kernel>"
+    # The launcher's parameters in the user's order: input tensors and scalar parameters.
+    parameters: tuple[str, ...] = ()
+    # Named values that Python computed: tile sizes, static dims, scales. In order of first use.
+    constants: dict[str, Number] = field(default_factory=dict)
+    # Structural values that were folded away (flags, dtypes), for the header: name -> repr.
+    settings: dict[str, str] = field(default_factory=dict)
+    # Run-time sizes and where the launcher reads them: name -> (tensor, axis).
+    dims: dict[str, tuple[str, int]] = field(default_factory=dict)
+    # Scalar parameters and dims: name -> dtype.
+    scalars: dict[str, str] = field(default_factory=dict)
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+    tiles: dict[str, Tile] = field(default_factory=dict)
+    # `x = T.alloc_var(dtype)`: name -> dtype.
+    variables: dict[str, str] = field(default_factory=dict)
+    # Outputs in the order in which they are returned.
+    outputs: tuple[str, ...] = ()
+    launches: list[Launch] = field(default_factory=list)
+    target: str = "cuda:90"
+    operators: Mapping[str, Operator] = field(default_factory=dict)
+    # Hints that changed nothing in the tree, by the name the user wrote.
+    hints: dict[str, Any] = field(default_factory=dict)

@@ -1,0 +1,58 @@
+"""The record that every operator's file fills, and how a call's arguments are read."""
+
+import ast
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from rewrites.errors import Problem
+from rewrites.facts import Facts
+from rewrites.quote import literal
+
+
+def no_problems(call: ast.Call, facts: Facts) -> Iterable[Problem]:
+    """The check of an operator that takes anything."""
+    return ()
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One operator of the language.
+
+    `kind` is "expression" (has a value, may stand in any expression), "statement" (acts on tiles or
+    tensors), "allocation", "loop", "kernel" or "hint" (changes no result). `fold` computes an
+    expression of static numbers. `aliases` are further surface names with the same meaning.
+    """
+
+    surface: Callable[..., Any]
+    kind: str
+    check: Callable[[ast.Call, Facts], Iterable[Problem]] = no_problems
+    lower: Callable[..., Any] | None = None
+    reference: Callable[..., Any] | None = None
+    fold: Callable[..., Any] | None = None
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.surface.__name__
+
+    def arguments(self, call: ast.Call) -> dict[str, ast.expr]:
+        """The call's arguments by parameter name, defaults filled in as literals.
+
+        A variadic parameter (`T.Kernel(*blocks)`) is given as an `ast.Tuple`.
+        """
+        signature = inspect.signature(self.surface)
+        bound = signature.bind(*call.args, **{k.arg: k.value for k in call.keywords if k.arg})
+        result: dict[str, ast.expr] = {}
+        for parameter in signature.parameters.values():
+            value = bound.arguments.get(parameter.name, parameter.default)
+            if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+                given = bound.arguments.get(parameter.name, ())
+                result[parameter.name] = ast.Tuple(list(given), ast.Load())
+            elif isinstance(value, ast.AST):
+                assert isinstance(value, ast.expr)
+                result[parameter.name] = value
+            else:
+                result[parameter.name] = literal(value)
+        return result
