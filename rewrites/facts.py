@@ -112,3 +112,11 @@ class Facts:
     operators: Mapping[str, Operator] = field(default_factory=dict)
     # Hints that changed nothing in the tree, by the name the user wrote.
     hints: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Program:
+    """A tile program: the tree in canonical form and its facts."""
+
+    tree: ast.Module
+    facts: Facts
