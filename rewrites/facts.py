@@ -78,6 +78,8 @@ class Operator(Protocol):
 
     name: str
     kind: str
+    writes: str
+    keeps: Callable[..., bool]
     check: Callable[..., Any]
     lower: Callable[..., Any]
 
@@ -112,6 +114,8 @@ class Facts:
     operators: Mapping[str, Operator] = field(default_factory=dict)
     # Hints that changed nothing in the tree, by the name the user wrote.
     hints: dict[str, Any] = field(default_factory=dict)
+    # TMA descriptors that lowered copies use, by the name of their kernel parameter.
+    descriptors: dict[str, Descriptor] = field(default_factory=dict)
 
 
 @dataclass

@@ -32,6 +32,9 @@ class Operator:
     reference: Callable[..., Any] | None = None
     fold: Callable[..., Any] | None = None
     aliases: tuple[str, ...] = ()
+    # A statement's destination by parameter name, and whether its old value matters.
+    writes: str = ""
+    keeps: Callable[[dict[str, ast.expr]], bool] = lambda arguments: False
 
     @property
     def name(self) -> str:

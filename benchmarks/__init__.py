@@ -1,0 +1,1 @@
+"""Measurements: tile programs beside the strongest hand-written Triton, torch and TileLang."""

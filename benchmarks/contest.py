@@ -1,0 +1,62 @@
+"""What is measured: a workload, and the contestants that compute it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import Tensor
+
+Inputs = tuple[Tensor, ...]
+Config = dict[str, int]
+# Given the inputs and one configuration: the call to measure, which returns the output.
+Build = Callable[[Inputs, Config], Callable[[], Tensor]]
+
+
+def whole(output: Tensor) -> Tensor:
+    return output
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """One way to compute a workload. `kind` is "tile2triton", "triton", "torch" or "tilelang"."""
+
+    name: str
+    kind: str
+    build: Build
+    configs: tuple[Config, ...] = ({},)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Inputs on the GPU, the reference, and who competes.
+
+    `work` is the number of operations or bytes of one call, `unit` what it is shown in. The
+    reference may cover a part of the output only: `part` takes the same part of a contestant's.
+    `tolerance` bounds the relative error in the Frobenius norm.
+    """
+
+    name: str
+    inputs: Callable[[], Inputs]
+    reference: Callable[[Inputs], Tensor]
+    contestants: tuple[Contestant, ...]
+    work: float
+    unit: str  # "TFLOP/s" or "GB/s"
+    tolerance: float
+    part: Callable[[Tensor], Tensor] = whole
+
+    def rate(self, milliseconds: float) -> float:
+        return self.work / (milliseconds * 1e-3) / (1e12 if self.unit == "TFLOP/s" else 1e9)
+
+
+def relative_error(output: Tensor, expected: Tensor) -> float:
+    """The norm of the difference over the norm of what was expected."""
+    difference = output.double() - expected.double()
+    return (difference.norm() / expected.double().norm()).item()
+
+
+def as_tile_program(config: Config) -> Config:
+    """A hand-written kernel's configuration in the words of the tile programs."""
+    words = {"BLOCK_M": "block_M", "BLOCK_N": "block_N", "BLOCK_K": "block_K", "ROWS": "block_M"}
+    words |= {"CHUNK": "chunk", "BLOCK_V": "block_V", "SPLIT_K": "split_k"}
+    result = {words.get(name, name): value for name, value in config.items() if name != "GROUP_M"}
+    result["threads"] = 32 * result.pop("num_warps")
+    return result

@@ -1,0 +1,134 @@
+"""How many lines a user writes: the tile program against the same algorithm in Triton by hand.
+
+Counted is what has to be written for this kernel, as `ruff format` lays it out: decorators,
+signatures and bodies of the kernel, of its helpers and, for Triton, of its launcher. Not counted
+are blank lines, comments, docstrings, imports and lists of configurations.
+
+    python -m benchmarks.count_lines
+"""
+
+import ast
+import io
+import sys
+import tokenize
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TILES = ROOT / "tests" / "kernels"
+TRITON = ROOT / "benchmarks" / "triton_kernels"
+LAYOUT_TOKENS = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The functions of one algorithm in a tile program's file and in a hand-written one."""
+
+    name: str
+    tile_file: str
+    tile_functions: tuple[str, ...]
+    hand_file: str
+    hand_functions: tuple[str, ...]
+    limit: float | None = None
+
+
+PAIRS = (
+    Pair(
+        "GEMM",
+        "gemm",
+        ("gemm",),
+        "gemm",
+        ("tile_of", "tma_kernel", "gemm_tma"),
+        limit=0.60,
+    ),
+    Pair(
+        "attention",
+        "flash_attention",
+        ("flash_attention",),
+        "attention",
+        ("attend", "attention_kernel", "launch", "attention_tma"),
+        limit=0.60,
+    ),
+    Pair("softmax", "softmax", ("softmax",), "rows", ("softmax_kernel", "softmax")),
+    Pair("RMS norm", "norm", ("rms_norm",), "rows", ("rms_norm_kernel", "rms_norm")),
+    Pair("layer norm", "norm", ("layer_norm",), "rows", ("layer_norm_kernel", "layer_norm")),
+    Pair(
+        "bias + GELU",
+        "elementwise",
+        ("bias_gelu",),
+        "elementwise",
+        ("bias_gelu_kernel", "bias_gelu"),
+    ),
+    Pair(
+        "split-K GEMM",
+        "split_k_gemm",
+        ("split_k_gemm",),
+        "split_k_gemm",
+        ("split_k_kernel", "split_k_gemm"),
+    ),
+    Pair(
+        "linear attention",
+        "linear_attention",
+        ("linear_attention",),
+        "linear_attention",
+        ("linear_attention_kernel", "linear_attention"),
+    ),
+)
+
+
+def main() -> int:
+    """Prints the table; 1 where a pair is over its limit."""
+    over = False
+    print(f"{'kernel':18}{'tile program':>14}{'Triton':>8}{'share':>8}")
+    for pair in PAIRS:
+        tile = count(TILES / f"{pair.tile_file}.py", pair.tile_functions)
+        hand = count(TRITON / f"{pair.hand_file}.py", pair.hand_functions)
+        limit = f"  (at most {pair.limit:.0%})" if pair.limit else ""
+        print(f"{pair.name:18}{tile:14}{hand:8}{tile / hand:8.0%}{limit}")
+        over |= pair.limit is not None and tile / hand > pair.limit
+    return int(over)
+
+
+def count(path: Path, functions: tuple[str, ...]) -> int:
+    """The lines with code of the named top-level functions."""
+    text = path.read_text()
+    found = {node.name: node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
+    coded = code_lines(text)
+    lines: set[int] = set()
+    for function in functions:
+        node = found[function]
+        first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+        assert node.end_lineno is not None
+        lines |= coded & set(range(first, node.end_lineno + 1))
+        lines -= docstring_lines(node)
+    return len(lines)
+
+
+def code_lines(text: str) -> set[int]:
+    """The numbers of all lines that hold a token other than a comment."""
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in LAYOUT_TOKENS:
+            lines |= set(range(token.start[0], token.end[0] + 1))
+    return lines
+
+
+def docstring_lines(function: ast.FunctionDef) -> set[int]:
+    lines: set[int] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is not None:
+            docstring = node.body[0]
+            assert docstring.end_lineno is not None
+            lines |= set(range(docstring.lineno, docstring.end_lineno + 1))
+    return lines
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+"""What happens on the GPU: a first run of each configuration, then checks, tuning and timing."""
+
+import math
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+import torch
+from torch import Tensor
+from triton.testing import do_bench
+
+from benchmarks.contest import Config, Contestant, Inputs, Workload, relative_error
+from benchmarks.workloads import WORKLOADS
+
+Call = Callable[[], Tensor]
+
+
+@dataclass
+class Row:
+    """The result of one contestant; `milliseconds` are medians, one for each round."""
+
+    contestant: str
+    kind: str
+    config: Config = field(default_factory=dict)
+    error: float | None = None
+    milliseconds: list[float] = field(default_factory=list)
+    excluded: str = ""
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.milliseconds)
+
+
+def first_run(workload_name: str, contestant_name: str, config: Config) -> None:
+    """Compile and run once, which also fills Triton's cache for `measure`."""
+    workload = WORKLOADS[workload_name]
+    contestant = next(c for c in workload.contestants if c.name == contestant_name)
+    contestant.build(workload.inputs(), config)()
+    torch.cuda.synchronize()
+
+
+def measure(workload_name: str, configs: dict[str, list[Config]], quick: bool) -> list[Row]:
+    """One row for each contestant that `configs` names, with its best configuration."""
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.seed()
+    workload = WORKLOADS[workload_name]
+    inputs = workload.inputs()
+    expected = workload.reference(inputs)
+    best = [
+        tune(workload, contestant, configs[contestant.name], inputs, expected)
+        for contestant in workload.contestants
+        if contestant.name in configs
+    ]
+    # Rounds, because the clock moves: within a round all contestants see about the same chip.
+    for _ in range(1 if quick else 3):
+        for trial in best:
+            if not trial.row.excluded:
+                time = do_bench(trial.call, rep=30 if quick else 100, return_mode="median")
+                trial.row.milliseconds.append(time)
+    return [trial.row for trial in best]
+
+
+@dataclass
+class Trial:
+    """One configuration: its row, the call to measure, and how long it took in tuning."""
+
+    row: Row
+    call: Call
+    time: float = math.inf
+
+
+def tune(
+    workload: Workload,
+    contestant: Contestant,
+    configs: list[Config],
+    inputs: Inputs,
+    expected: Tensor,
+) -> Trial:
+    """The fastest configuration of those that compute the right thing."""
+    none = Row(contestant.name, contestant.kind, excluded="no configuration runs")
+    best = Trial(none, partial(workload.reference, inputs))
+    for config in configs:
+        row = Row(contestant.name, contestant.kind, config)
+        trial = Trial(row, contestant.build(inputs, config))
+        row.error = check(workload, trial.call, expected)
+        if row.error <= workload.tolerance:
+            trial.time = do_bench(trial.call, warmup=5, rep=20, return_mode="median")
+        else:
+            row.excluded = f"relative error {row.error:.1e} > {workload.tolerance:.0e}"
+        if trial.time < best.time or best.row is none:
+            best = trial
+    return best
+
+
+def check(workload: Workload, call: Call, expected: Tensor) -> float:
+    """The relative error; infinite where any element, also outside the part, is not finite."""
+    output = call()
+    if not torch.isfinite(output).all():
+        return math.inf
+    return relative_error(workload.part(output), expected)

@@ -1,0 +1,185 @@
+"""Measure tile2triton beside hand-written Triton, torch and TileLang, on one CUDA GPU.
+
+    python -m benchmarks.run                      the workloads that the project promises speed for
+    python -m benchmarks.run gemm softmax         all workloads with one of these words in the name
+    python -m benchmarks.run all --json out.json
+
+Every contestant gets the same list of configurations; each configuration first runs once in a
+process of its own with a time limit, which also fills Triton's cache. Then, a workload at a time:
+correctness on fresh random data, a short measurement of each configuration, and the medians of the
+best ones in rounds. Shown are ratios of speed to the fastest hand-written Triton of the same run.
+"""
+
+import argparse
+import importlib.metadata
+import importlib.util
+import json
+import os
+import platform
+import statistics
+import sys
+import time
+from collections import defaultdict
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+import triton
+
+from benchmarks.contest import Config, Workload
+from benchmarks.measure import Row, first_run, measure
+from benchmarks.pool import Outcome, Task, run_all
+from benchmarks.workloads import MUST, WORKLOADS
+
+COMPILE_LIMIT = 90.0
+MEASURE_LIMIT = 120.0
+
+
+def main() -> int:
+    arguments = parse()
+    if not torch.cuda.is_available():
+        print("benchmarks.run needs a CUDA GPU", file=sys.stderr)
+        return 2
+    workloads = select(arguments.names)
+    if not workloads:
+        print(f"no workload of that name; there are: {', '.join(WORKLOADS)}", file=sys.stderr)
+        return 2
+    began = time.monotonic()
+    running, failures = first_runs(workloads, kinds(arguments.tilelang))
+    print(f"{len(running)} workloads compiled in {time.monotonic() - began:.0f} s", flush=True)
+    tasks = [
+        Task(name, measure, (name, configs, arguments.quick), MEASURE_LIMIT)
+        for name, configs in running.items()
+    ]
+    report = []
+    for outcome in run_all(tasks, processes=1):
+        entry = summary(WORKLOADS[str(outcome.key)], outcome)
+        report.append(entry)
+        print(table(entry), flush=True)
+    for failure in failures:
+        print("failed: {workload}, {contestant} {config}: {error}".format(**failure))
+    print(f"in all {time.monotonic() - began:.0f} s")
+    if arguments.json:
+        result = {"machine": machine(), "workloads": report, "failures": failures}
+        arguments.json.write_text(json.dumps(result, indent=1) + "\n")
+    return 0
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.run",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("names", nargs="*", help="words in the names of workloads, or `all`")
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write all figures to a file")
+    parser.add_argument("--quick", action="store_true", help="one short round only")
+    parser.add_argument("--tilelang", action="store_true", help="with TileLang, if it is installed")
+    return parser.parse_args()
+
+
+def select(names: list[str]) -> list[Workload]:
+    if not names:
+        return [WORKLOADS[name] for name in MUST]
+    if "all" in names:
+        return list(WORKLOADS.values())
+    return [w for w in WORKLOADS.values() if any(name in w.name for name in names)]
+
+
+def kinds(tilelang: bool) -> set[str]:
+    if tilelang and importlib.util.find_spec("tilelang") is None:
+        print("TileLang is not installed: measured without it", file=sys.stderr)
+        tilelang = False
+    return {"tile2triton", "triton", "torch"} | ({"tilelang"} if tilelang else set())
+
+
+def first_runs(
+    workloads: list[Workload], kinds: set[str]
+) -> tuple[dict[str, dict[str, list[Config]]], list[dict[str, object]]]:
+    """The configurations that run, by workload and contestant, and the failures."""
+    tasks = [
+        Task(
+            (w.name, contestant.name, index),
+            first_run,
+            (w.name, contestant.name, config),
+            COMPILE_LIMIT,
+        )
+        for w in workloads
+        for contestant in w.contestants
+        if contestant.kind in kinds
+        for index, config in enumerate(contestant.configs)
+    ]
+    configs = {task.key: task.arguments[2] for task in tasks}
+    errors = {}
+    for outcome in run_all(tasks, processes=min(16, os.cpu_count() or 1)):
+        errors[outcome.key] = outcome.error
+    running: dict[str, dict[str, list[Config]]] = defaultdict(lambda: defaultdict(list))
+    failures: list[dict[str, object]] = []
+    for key, config in configs.items():
+        workload, contestant, _ = key  # type: ignore[misc]
+        # A contestant without any configuration that runs still gets its row.
+        running[workload][contestant] += [] if errors[key] else [config]
+        if errors[key]:
+            row = {"workload": workload, "contestant": contestant, "config": config}
+            failures.append({**row, "error": errors[key]})
+    return {name: dict(contestants) for name, contestants in running.items()}, failures
+
+
+def summary(workload: Workload, outcome: Outcome) -> dict[str, object]:
+    """The rows of one workload, fastest first, with ratios to the best Triton by hand."""
+    rows: list[Row] = outcome.value or []
+    hand = [row for row in rows if row.kind == "triton" and row.milliseconds]
+    best = min(hand, key=lambda row: row.median, default=None)
+    entries = []
+    for row in sorted(rows, key=lambda row: row.median if row.milliseconds else float("inf")):
+        entry = asdict(row)
+        if row.milliseconds:
+            entry["median"] = row.median
+            entry["rate"] = workload.rate(row.median)
+            if best:
+                pairs = zip(best.milliseconds, row.milliseconds, strict=True)
+                entry["ratio"] = statistics.median(b / own for b, own in pairs)
+        entries.append(entry)
+    return {
+        "workload": workload.name,
+        "unit": workload.unit,
+        "failed": outcome.error,
+        "rows": entries,
+    }
+
+
+def table(entry: dict) -> str:
+    lines = [f"\n{entry['workload']} [{entry['unit']}] {entry['failed']}"]
+    for row in entry["rows"]:
+        config = " ".join(f"{name}={value}" for name, value in row["config"].items())
+        if row["excluded"]:
+            lines.append(f"  {row['contestant']:18} excluded: {row['excluded']}  {config}")
+            continue
+        ratio = f"{row['ratio']:6.3f}" if "ratio" in row else "     -"
+        figures = f"{row['median']:9.4f} ms {row['rate']:8.1f} {ratio}  error {row['error']:.1e}"
+        lines.append(f"  {row['contestant']:18}{figures}  {config}")
+    return "\n".join(lines)
+
+
+def machine() -> dict[str, object]:
+    packages = ("tile2triton", "triton", "torch", "tilelang")
+    versions = {}
+    for package in packages:
+        if importlib.util.find_spec(package):
+            try:
+                versions[package] = importlib.metadata.version(package)
+            except importlib.metadata.PackageNotFoundError:
+                versions[package] = "source tree"
+    return {
+        "gpu": torch.cuda.get_device_name(),
+        "cuda": torch.version.cuda,
+        "python": platform.python_version(),
+        "triton_module": triton.__version__,
+        "versions": versions,
+        "command": ["python", "-m", "benchmarks.run", *sys.argv[1:]],
+        "time": time.strftime("%Y-%m-%d %H:%M:%S %Z"),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

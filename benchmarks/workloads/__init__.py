@@ -1,0 +1,20 @@
+"""All workloads by name; those of `MUST` are what the project promises speed for."""
+
+from benchmarks.contest import Workload
+from benchmarks.workloads import attention, gemm, linear_attention, rows
+
+WORKLOADS: dict[str, Workload] = {
+    workload.name: workload
+    for module in (gemm, attention, rows, linear_attention)
+    for workload in module.WORKLOADS
+}
+MUST = (
+    "gemm-nn-bf16",
+    "gemm-nt-bf16",
+    "attention-d128-4k-full",
+    "attention-d128-4k-causal",
+    "attention-d128-16k-full",
+    "attention-d128-16k-causal",
+    "softmax",
+    "rms-norm",
+)

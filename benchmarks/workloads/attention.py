@@ -1,0 +1,117 @@
+"""Attention forward over 16384 tokens: dims 64 and 128, causal and full, both layouts."""
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import scaled_dot_product_attention
+
+from benchmarks.contest import Config, Contestant, Inputs, Workload, as_tile_program
+from benchmarks.tilelang_port import tilelang_version
+from benchmarks.triton_kernels import attention as by_hand
+from benchmarks.triton_kernels import attention_pointers as with_pointers
+from tests.kernels.flash_attention import flash_attention
+
+TOKENS = 16384
+HIDDEN = 2048
+BLOCKS = tuple(as_tile_program(config) for config in by_hand.CONFIGS)
+
+
+def attention_workload(dim: int, seq_len: int, is_causal: bool, layout: str) -> Workload:
+    batch, heads = TOKENS // seq_len, HIDDEN // dim
+    bshd = layout == "bshd"
+    shape = (batch, seq_len, heads, dim) if bshd else (batch, heads, seq_len, dim)
+    corners = {(0, 0), (batch // 2, heads // 2), (batch - 1, heads - 1)}
+
+    def inputs() -> Inputs:
+        return tuple(torch.randn(shape, device="cuda", dtype=torch.bfloat16) for _ in range(3))
+
+    def some_heads(x: Tensor) -> Tensor:
+        heads_first = x.transpose(1, 2) if bshd else x
+        return torch.stack([heads_first[index] for index in sorted(corners)])
+
+    def reference(inputs: Inputs) -> Tensor:
+        return exact_attention(*(some_heads(x).float() for x in inputs), is_causal)
+
+    def tile_program(factory: Callable[..., Callable[..., Tensor]], inputs: Inputs, config: Config):
+        sizes = (batch, heads, seq_len, dim)
+        kernel = factory(*sizes, is_causal, layout=layout, dtype="bfloat16", **config)
+        return partial(kernel, *inputs)
+
+    def hand(kernel: Callable[..., Tensor], inputs: Inputs, config: Config):
+        return partial(kernel, *inputs, is_causal, layout, **config)
+
+    def sdpa(backend: SDPBackend, inputs: Inputs, config: Config) -> Callable[[], Tensor]:
+        q, k, v = (x.transpose(1, 2) if bshd else x for x in inputs)
+
+        def call() -> Tensor:
+            with sdpa_kernel(backend):
+                output = scaled_dot_product_attention(q, k, v, is_causal=is_causal)
+            return output.transpose(1, 2) if bshd else output
+
+        return call
+
+    def tilelang(inputs: Inputs, config: Config) -> Callable[[], Tensor]:
+        factory = tilelang_version("flash_attention").flash_attention
+        return tile_program(factory, inputs, config)
+
+    length = f"{seq_len // 1024}k" + ("" if bshd else "-bhsd")
+    return Workload(
+        name=f"attention-d{dim}-{length}-{'causal' if is_causal else 'full'}",
+        inputs=inputs,
+        reference=reference,
+        part=some_heads,
+        contestants=(
+            Contestant(
+                "tile2triton", "tile2triton", partial(tile_program, flash_attention), BLOCKS
+            ),
+            Contestant(
+                "triton TMA", "triton", partial(hand, by_hand.attention_tma), by_hand.CONFIGS
+            ),
+            Contestant(
+                "triton rotated",
+                "triton",
+                partial(hand, by_hand.attention_rotated),
+                by_hand.ROTATED_CONFIGS,
+            ),
+            Contestant(
+                "triton pointers",
+                "triton",
+                partial(hand, with_pointers.attention_pointers),
+                with_pointers.CONFIGS,
+            ),
+            Contestant("cuDNN", "torch", partial(sdpa, SDPBackend.CUDNN_ATTENTION)),
+            Contestant("FlashAttention-2", "torch", partial(sdpa, SDPBackend.FLASH_ATTENTION)),
+            Contestant("tilelang", "tilelang", tilelang, BLOCKS),
+        ),
+        work=4.0 * batch * heads * seq_len**2 * dim * (0.5 if is_causal else 1.0),
+        unit="TFLOP/s",
+        tolerance=5e-3,
+    )
+
+
+def exact_attention(q: Tensor, k: Tensor, v: Tensor, is_causal: bool, step: int = 2048) -> Tensor:
+    """(heads, seq_len, dim) in fp32, a block of rows at a time to bound the memory."""
+    columns = torch.arange(q.shape[1], device=q.device)
+    output = torch.empty_like(q)
+    for first in range(0, q.shape[1], step):
+        scores = q[:, first : first + step] @ k.mT * q.shape[2] ** -0.5
+        if is_causal:
+            rows = columns[first : first + step]
+            scores.masked_fill_(columns[None, :] > rows[:, None], -torch.inf)
+        output[:, first : first + step] = torch.softmax(scores, dim=-1) @ v
+    return output
+
+
+WORKLOADS = (
+    *(
+        attention_workload(dim, seq_len, is_causal, "bshd")
+        for dim in (128, 64)
+        for seq_len in (4096, 16384)
+        for is_causal in (False, True)
+    ),
+    attention_workload(128, 4096, False, "bhsd"),
+    attention_workload(128, 4096, True, "bhsd"),
+)

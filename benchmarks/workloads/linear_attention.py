@@ -1,0 +1,63 @@
+"""Causal linear attention in chunks: batch 4, 4096 tokens, 16 heads of 128."""
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from benchmarks.contest import Config, Contestant, Inputs, Workload, as_tile_program
+from benchmarks.tilelang_port import tilelang_version
+from benchmarks.triton_kernels import linear_attention as by_hand
+from tests.kernels.linear_attention import linear_attention
+
+BATCH, SEQ_LEN, HEADS, DIM = 4, 4096, 16, 128
+
+
+def inputs() -> Inputs:
+    shape = (BATCH, SEQ_LEN, HEADS, DIM)
+    # Queries are scaled as a user would: without it the outputs leave the range of 16-bit floats.
+    q, k, v = (torch.randn(shape, device="cuda", dtype=torch.bfloat16) for _ in range(3))
+    return q * DIM**-0.5, k, v
+
+
+def one_batch(x: Tensor) -> Tensor:
+    return x[-1]
+
+
+def reference(inputs: Inputs) -> Tensor:
+    q, k, v = (one_batch(x).float().transpose(0, 1) for x in inputs)
+    return ((q @ k.mT).tril() @ v).transpose(0, 1)
+
+
+def tile_program(kernel: Callable[..., Tensor], inputs: Inputs, config: Config):
+    return partial(kernel, *inputs, dtype="bfloat16", **config)
+
+
+def hand(inputs: Inputs, config: Config) -> Callable[[], Tensor]:
+    return partial(by_hand.linear_attention, *inputs, **config)
+
+
+def tilelang(inputs: Inputs, config: Config) -> Callable[[], Tensor]:
+    return tile_program(tilelang_version("linear_attention").linear_attention, inputs, config)
+
+
+CONFIGS = tuple(as_tile_program(config) for config in by_hand.CONFIGS)
+WORKLOADS = (
+    Workload(
+        name="linear-attention",
+        inputs=inputs,
+        reference=reference,
+        part=one_batch,
+        contestants=(
+            Contestant(
+                "tile2triton", "tile2triton", partial(tile_program, linear_attention), CONFIGS
+            ),
+            Contestant("triton", "triton", hand, by_hand.CONFIGS),
+            Contestant("tilelang", "tilelang", tilelang, CONFIGS),
+        ),
+        work=4.0 * BATCH * SEQ_LEN * HEADS * DIM * torch.bfloat16.itemsize,
+        unit="GB/s",
+        tolerance=1e-2,
+    ),
+)

@@ -1,0 +1,96 @@
+"""Check every operator's rules and every index, and report all problems of a kernel together.
+
+before:
+    def fill(C: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=128) as bx:
+            for i in T.Parallel(64):
+                C[i] = 1.0
+
+after:
+    def fill(C: T.Tensor((64,), 'float32')):
+        with T.Kernel(1, threads=128) as bx:
+            for i in T.Parallel(64):
+                C[i] = 1.0
+"""
+
+import ast
+from collections.abc import Iterator
+
+from rewrites.errors import Problem, RewriteError
+from rewrites.facts import Facts
+from rewrites.space import index_list
+
+
+def run(tree: ast.Module, facts: Facts) -> ast.Module:
+    """Raise one error with all problems; a correct program is returned as it is."""
+    problems = [problem for node in ast.walk(tree) for problem in _problems(node, facts)]
+    if problems:
+        raise RewriteError(*problems)
+    return tree
+
+
+def _problems(node: ast.AST, facts: Facts) -> Iterator[Problem]:
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="T"), attr=function)):
+            if function in facts.operators:
+                yield from facts.operators[function].check(node, facts)
+        case ast.Subscript(value=ast.Name(id=buffer)):
+            yield from _rank(node, buffer, facts)
+        case ast.For(iter=ast.Call(func=ast.Attribute(attr="Parallel" | "parallel"))):
+            yield from _parallel_body(node, facts)
+
+
+def _rank(node: ast.Subscript, buffer: str, facts: Facts) -> Iterator[Problem]:
+    declared = facts.tensors.get(buffer) or facts.tiles.get(buffer)
+    given = len(index_list(node))
+    if declared is not None and declared.rank != given:
+        shape = ", ".join(
+            ast.unparse(extent)
+            for extent in (declared.trees if buffer in facts.tiles else declared.shape)  # type: ignore[union-attr]
+        )
+        yield Problem(
+            node,
+            "T2T313",
+            f"`{ast.unparse(node)}` has {given} indices, but `{buffer}` has {declared.rank} "
+            "dimensions",
+            (f"`{buffer}`: ({shape})",),
+            "give one index for each dimension",
+        )
+
+
+def _parallel_body(loop: ast.For, facts: Facts) -> Iterator[Problem]:
+    """Tile operators act on whole tiles and cannot stand in an element-wise loop."""
+    for node in ast.walk(loop):
+        if node is loop or not isinstance(node, (ast.Expr, ast.For)):
+            continue
+        call = node.value if isinstance(node, ast.Expr) else node.iter
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
+            continue
+        function = call.func.attr
+        if function in ("Parallel", "parallel", "Pipelined"):
+            yield Problem(
+                call,
+                "T2T314",
+                f"T.{function} stands inside T.Parallel",
+                hint="put all loop variables in one T.Parallel, or use T.serial inside it",
+            )
+        elif isinstance(node, ast.Expr) and function in _WHOLE_TILE:
+            yield Problem(
+                call,
+                "T2T315",
+                f"T.{function} acts on whole tiles and cannot stand inside T.Parallel",
+                hint=f"move T.{function} out of the loop",
+            )
+
+
+_WHOLE_TILE = (
+    "gemm",
+    "fill",
+    "clear",
+    "reduce",
+    "reduce_sum",
+    "reduce_max",
+    "reduce_min",
+    "reduce_absmax",
+    "reduce_abssum",
+)

@@ -1,0 +1,108 @@
+"""Which copies go through TMA descriptors: Hopper and newer, GEMM operands and plain outputs."""
+
+import ast
+from dataclasses import dataclass
+
+from rewrites.dtypes import bits
+from rewrites.environment import Environment, next_power_of_two
+from rewrites.facts import Descriptor, Facts
+from rewrites.tree import base_name, names_in
+
+# CUDA's tensor maps: bytes of the base and of every stride but the last, and of the inner block.
+ALIGNMENT = 16
+MAX_RANK = 5
+
+
+@dataclass(frozen=True)
+class DescriptorPlan:
+    """Tensors that are only read, outputs that are only stored by T.copy, and GEMM operand tiles."""
+
+    loads: frozenset[str]
+    stores: frozenset[str]
+    operands: frozenset[str]
+
+
+def plan_descriptors(function: ast.FunctionDef, facts: Facts) -> DescriptorPlan:
+    """What the program's accesses allow; nothing where the target has no TMA."""
+    if not has_tma(facts.target) or facts.hints.get("descriptors") is False:
+        return DescriptorPlan(frozenset(), frozenset(), frozenset())
+    written: set[str] = set()
+    copied: set[str] = set()
+    otherwise: set[str] = set()
+    operands: set[str] = set()
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign(targets=[ast.Subscript() as target]) | ast.AugAssign(target=target):
+                written.add(base_name(target) or "")
+                otherwise |= names_in(node)
+            case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name)) as call):
+                operator = facts.operators.get(name)
+                if operator is None:
+                    continue
+                arguments = operator.arguments(call)
+                target = arguments.get(operator.writes)
+                if target is not None:
+                    written.add(base_name(target) or "")
+                if operator.name == "gemm":
+                    operands |= {base_name(arguments[side]) or "" for side in "AB"}
+                if operator.name == "copy":
+                    copied.add(base_name(arguments["dst"]) or "")
+                    otherwise |= names_in(arguments["src"])
+                else:
+                    otherwise |= names_in(call)
+            case ast.Assign(value=value):
+                otherwise |= names_in(value)
+            case ast.If(test=test) | ast.While(test=test):
+                otherwise |= names_in(test)
+    inputs = {n for n, t in facts.tensors.items() if t.role == "input"}
+    outputs = {n for n, t in facts.tensors.items() if t.role == "output"}
+    return DescriptorPlan(
+        frozenset(inputs - written),
+        frozenset((outputs & copied) - otherwise),
+        frozenset(operands),
+    )
+
+
+def has_tma(target: str) -> bool:
+    kind, _, arch = target.partition(":")
+    return kind == "cuda" and arch.isdigit() and int(arch) >= 90
+
+
+def descriptor_for(
+    facts: Facts,
+    environment: Environment,
+    tensor: str,
+    sizes: dict[int, int],
+    extents: dict[int, ast.expr],
+) -> Descriptor | None:
+    """A descriptor for blocks of `tensor`, or None where a tensor map cannot hold them.
+
+    `sizes` and `extents` give the block in the dimensions where it is longer than 1.
+    """
+    declared = facts.tensors[tensor]
+    inner = declared.rank - 1
+    width = bits(declared.dtype) // 8
+    if declared.rank > MAX_RANK or inner not in sizes or declared.dtype == "bool":
+        return None
+    if any(size != next_power_of_two(size) for size in sizes.values()):
+        return None
+    if sizes[inner] * width < ALIGNMENT:
+        return None
+    stride = width
+    for dimension in range(inner, 0, -1):
+        interval = environment.range(declared.shape[dimension])
+        if interval.low is None or interval.low != interval.high or interval.low == 0:
+            return None
+        stride *= interval.low
+        if stride % ALIGNMENT:
+            return None
+    block = tuple(extents.get(d, ast.Constant(1)) for d in range(declared.rank))
+    wanted = [ast.dump(extent) for extent in block]
+    for known in facts.descriptors.values():
+        if known.tensor == tensor and [ast.dump(extent) for extent in known.block] == wanted:
+            return known
+    count = sum(known.tensor == tensor for known in facts.descriptors.values())
+    name = f"{tensor}_desc" + (f"_{count}" if count else "")
+    descriptor = Descriptor(name, tensor, block)
+    facts.descriptors[name] = descriptor
+    return descriptor

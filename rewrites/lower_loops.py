@@ -1,0 +1,80 @@
+"""Lower the loops: T.Pipelined, T.serial and T.unroll become Triton's ranges."""
+
+import ast
+
+from rewrites.environment import Environment
+from rewrites.errors import refuse
+from rewrites.quote import expr
+from rewrites.space import Lowering, Space
+
+
+def loop_header(lowering: Lowering, loop: ast.For) -> ast.expr:
+    """The iterable for Triton; the loop variable's range becomes known."""
+    assert isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Attribute)
+    assert isinstance(loop.target, ast.Name)
+    operator = lowering.facts.operators[loop.iter.func.attr]
+    arguments = operator.arguments(loop.iter)
+    start, stop, step = bounds(arguments)
+    environment = lowering.environment
+    stride = _step(step, environment)
+    environment.add_counter(loop.target.id, start, stop, stride)
+    space = Space(lowering)
+    parts = [space.value(start).tree, space.value(stop).tree]
+    if stride != 1:
+        parts.append(space.value(step).tree)
+    elif isinstance(start, ast.Constant) and start.value == 0:
+        parts = parts[1:]
+    if operator.name == "Pipelined":
+        stages = arguments["num_stages"]
+        if isinstance(stages, ast.Constant) and stages.value in (0, None):
+            return _call("range", parts)
+        header = _call("tl.range", parts)
+        header.keywords.append(ast.keyword("num_stages", stages))
+        return header
+    if operator.name == "unroll":
+        static = all(_is_static(part, environment) for part in (start, stop))
+        if static:
+            environment.unrolled.add(loop.target.id)
+            return _call("tl.static_range", parts)
+        header = _call("tl.range", parts)
+        factor = arguments.get("unroll_factor") or ast.Constant(None)
+        if isinstance(factor, ast.Constant) and factor.value is None:
+            factor = ast.Constant(4)
+        header.keywords.append(ast.keyword("loop_unroll_factor", factor))
+        return header
+    return _call("range", parts)
+
+
+def bounds(arguments: dict[str, ast.expr]) -> tuple[ast.expr, ast.expr, ast.expr]:
+    """Start, stop and step of a loop operator's arguments."""
+    start, stop = arguments["start"], arguments["stop"]
+    if isinstance(stop, ast.Constant) and stop.value is None:
+        start, stop = ast.copy_location(ast.Constant(0), start), start
+    step = arguments.get("step", ast.Constant(1))
+    if isinstance(step, ast.Constant) and step.value is None:
+        step = ast.Constant(1)
+    return start, stop, step
+
+
+def _step(step: ast.expr, environment: Environment) -> int:
+    interval = environment.range(step)
+    if interval.low is None or interval.low != interval.high or interval.low == 0:
+        raise refuse(
+            step,
+            "T2T311",
+            f"the step `{ast.unparse(step)}` of a loop is no fixed number other than 0",
+            hint="use a static step, or a `while` loop",
+        )
+    return interval.low
+
+
+def _is_static(tree: ast.expr, environment: Environment) -> bool:
+    interval = environment.range(tree)
+    return interval.low is not None and interval.low == interval.high
+
+
+def _call(function: str, args: list[ast.expr]) -> ast.Call:
+    call = expr(f"{function}()")
+    assert isinstance(call, ast.Call)
+    call.args = args
+    return call

@@ -1,0 +1,168 @@
+"""Lower the statements of a tile program to Triton, in order; loops and branches stay around them.
+
+before:
+    block_N = 64
+    def double(A: T.Tensor((256,), "float32"), C: T.Tensor((256,), "float32")):
+        with T.Kernel(4, threads=128) as bx:
+            tile = T.alloc_fragment((block_N,), "float32")
+            T.copy(A[bx * block_N], tile)
+            for i in T.Parallel(block_N):
+                tile[i] = tile[i] * 2
+            T.copy(tile, C[bx * block_N])
+
+after:
+    block_N = 64
+    def double(A: T.Tensor((256,), 'float32'), C: T.Tensor((256,), 'float32')):
+        with T.Kernel(4, threads=128) as bx:
+            # T.copy(A[bx * block_N], tile)
+            tl.static_assert(256 % block_N == 0)
+            offs_n = bx * block_N + tl.arange(0, block_N)
+            tile = tl.load(A + offs_n)
+            tile = tile * 2.0
+            # T.copy(tile, C[bx * block_N])
+            tl.static_assert(256 % block_N == 0)
+            offs_n_1 = bx * block_N + tl.arange(0, block_N)
+            tl.store(C + offs_n_1, tile)
+"""
+
+import ast
+
+from rewrites.descriptors import plan_descriptors
+from rewrites.environment import Names, environment_of
+from rewrites.errors import Problem, RewriteError, refuse
+from rewrites.facts import Facts
+from rewrites.lower_loops import loop_header
+from rewrites.lower_parallel import lower_parallel, statement_in_space
+from rewrites.nodes import Blank, Comment
+from rewrites.padding import zero_padded_tiles
+from rewrites.quote import place, stmts
+from rewrites.scalars import as_condition
+from rewrites.space import Lowering, Space
+from rewrites.tree import function_of
+from rewrites.values import cast, triton_dtype
+
+
+def run(tree: ast.Module, facts: Facts) -> ast.Module:
+    """Lower tiles, element-wise loops, scalars and loop headers; `T.Kernel` blocks stay."""
+    function = function_of(tree)
+    lowering = Lowering(facts, environment_of(facts), Names(tree, facts))
+    lowering.zero_padded = zero_padded_tiles(function, facts)
+    lowering.descriptors = plan_descriptors(function, facts)
+    program = _Program(lowering)
+    function.body = program.block(function.body)
+    if program.problems:
+        raise RewriteError(*program.problems)
+    return tree
+
+
+class _Program:
+    """Visits statements in program order and gathers the problems of all of them."""
+
+    def __init__(self, lowering: Lowering) -> None:
+        self.lowering = lowering
+        self.facts = lowering.facts
+        self.problems: list[Problem] = []
+
+    def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        result: list[ast.stmt] = []
+        for statement in body:
+            with self.lowering.block() as out:
+                try:
+                    self.statement(statement)
+                except RewriteError as error:
+                    self.problems += error.problems
+            for made in out:
+                place(made, statement)
+            if _is_operator_call(statement) and len(out) > 1:
+                out.insert(0, ast.copy_location(Comment(ast.unparse(statement)), statement))
+            result += out
+        return result or [ast.Pass()]
+
+    def statement(self, statement: ast.stmt) -> None:
+        out = self.lowering.out
+        match statement:
+            case Comment() | Blank() | ast.Pass():
+                out.append(statement)
+            case ast.With():
+                self._kernel(statement)
+            case ast.For(iter=ast.Call(func=ast.Attribute(attr="Parallel" | "parallel"))):
+                lower_parallel(self.lowering, statement)
+            case ast.For(target=target):
+                header = loop_header(self.lowering, statement)
+                out.append(ast.For(target, header, self.block(statement.body), []))
+            case ast.While(test=test):
+                condition = as_condition(Space(self.lowering).value(test))
+                out.append(ast.While(condition.tree, self.block(statement.body), []))
+            case ast.If(test=test, orelse=orelse):
+                condition = as_condition(Space(self.lowering).value(test))
+                rest = self.block(orelse) if orelse else []
+                out.append(ast.If(condition.tree, self.block(statement.body), rest))
+            case ast.Assign(targets=[ast.Name(id=target)], value=value):
+                self._assign(target, value)
+            case ast.Expr(value=ast.Call(func=ast.Attribute(attr=function)) as call):
+                self._operator(function, call, statement)
+            case ast.Assign() | ast.AugAssign():
+                statement_in_space(Space(self.lowering), statement)
+            case _:
+                raise refuse(
+                    statement,
+                    "T2T312",
+                    f"`{ast.unparse(statement).splitlines()[0]}` is no statement of tile programs",
+                )
+
+    def _kernel(self, block: ast.With) -> None:
+        (item,) = block.items
+        assert isinstance(item.context_expr, ast.Call)
+        zero = ast.Constant(0)
+        for variable, extent in zip(block_variables(block), item.context_expr.args, strict=True):
+            self.lowering.environment.add_counter(variable, zero, extent, 1)
+        self.lowering.out.append(ast.With(block.items, self.block(block.body)))
+
+    def _operator(self, function: str, call: ast.Call, statement: ast.stmt) -> None:
+        operator = self.facts.operators[function]
+        if operator.kind == "hint" and operator.name != "use_swizzle":
+            if operator.lower is not None:
+                operator.lower(Space(self.lowering), operator.arguments(call), call)
+        elif operator.name == "use_swizzle":
+            self.lowering.out.append(statement)
+        else:
+            operator.lower(Space(self.lowering), operator.arguments(call), call)
+
+    def _assign(self, target: str, tree: ast.expr) -> None:
+        lowering, facts = self.lowering, self.facts
+        match tree:
+            case ast.Call(func=ast.Attribute(attr=function)) if (
+                facts.operators[function].kind == "allocation"
+            ):
+                if target not in facts.variables:
+                    return
+                tree = facts.operators[function].arguments(tree)["init"]
+        value = Space(lowering).value(tree)
+        if target in facts.variables:
+            dtype = facts.variables[target]
+            new = cast(value, dtype)
+            template = "target = value"
+            if new.weak and dtype not in ("int32", "float32", "bool"):
+                template = "target = tl.full((), value, dtype)"
+            trees = {"value": new.tree, "dtype": triton_dtype(dtype)}
+            lowering.out += stmts(template, target=target, **trees)
+            return
+        environment = lowering.environment
+        environment.ranges[target] = environment.range(tree)
+        environment.dtypes[target] = value.dtype
+        if value.weak:
+            environment.unrolled.add(target)
+        lowering.emit("target = value", target=target, value=value.tree)
+
+
+def block_variables(block: ast.With) -> list[str]:
+    """The names of the block indices, in the order x, y, z."""
+    variables = block.items[0].optional_vars
+    if variables is None:
+        return []
+    targets = variables.elts if isinstance(variables, ast.Tuple) else [variables]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _is_operator_call(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)

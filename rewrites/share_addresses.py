@@ -1,0 +1,171 @@
+"""Compute equal offsets once, and outside of loops that do not change them.
+
+before:
+    def k(A, C, n):
+        bx = tl.program_id(0)
+        for k in range(n):
+            offs_m = bx * 64 + tl.arange(0, 64)
+            a = tl.load(A + offs_m)
+        offs_m_1 = bx * 64 + tl.arange(0, 64)
+        tl.store(C + offs_m_1, a)
+
+after:
+    def k(A, C, n):
+        bx = tl.program_id(0)
+        offs_m = bx * 64 + tl.arange(0, 64)
+        for k in range(n):
+            a = tl.load(A + offs_m)
+        tl.store(C + offs_m, a)
+"""
+
+import ast
+from collections import Counter
+
+from rewrites.facts import Facts
+from rewrites.tree import blocks_of, kernels_of, names_in
+
+
+def run(tree: ast.Module, facts: Facts) -> ast.Module:
+    """Share the `offs_…` that lowering made, and gather the kernels' assertions at their top."""
+    for kernel in kernels_of(tree):
+        sharing = _Sharing(kernel)
+        kernel.body = sharing.block(kernel.body)
+        _Rename(sharing.renamed).visit(kernel)
+        kernel.body = _with_assertions_first(kernel.body)
+    return tree
+
+
+class _Sharing:
+    def __init__(self, kernel: ast.FunctionDef) -> None:
+        self.assigned = Counter(
+            node.id
+            for node in ast.walk(kernel)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        )
+        self.renamed: dict[str, str] = {}
+        # What is computed already, for each open block from the outermost in.
+        self.available: list[dict[str, str]] = []
+        # The names that are defined in each open block, and what is moved in front of a statement.
+        self.defined: list[set[str]] = []
+        self.moved: list[list[ast.stmt]] = []
+
+    def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        self.available.append({})
+        self.defined.append(set())
+        self.moved.append([])
+        result: list[ast.stmt] = []
+        for statement in body:
+            kept = self.statement(statement)
+            result += self.moved[-1]
+            self.moved[-1].clear()
+            if kept is not None:
+                result.append(kept)
+        self.available.pop()
+        self.defined.pop()
+        self.moved.pop()
+        return result
+
+    def statement(self, statement: ast.stmt) -> ast.stmt | None:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=target)]) if self._is_offset(target):
+                return self._offset(target, statement)
+            case ast.For() | ast.While() | ast.If():
+                for field in ("body", "orelse"):
+                    block = getattr(statement, field)
+                    if block:
+                        inner = self._variables(statement)
+                        setattr(statement, field, self._inner(block, inner))
+        self.defined[-1] |= _stores(statement)
+        return statement
+
+    def _inner(self, body: list[ast.stmt], variables: set[str]) -> list[ast.stmt]:
+        """A block inside a statement; its own variables are defined only there."""
+        self.defined.append(variables)
+        self.available.append({})
+        self.moved.append([])
+        result = self.block(body)
+        result[:0] = self.moved[-1]
+        self.defined.pop()
+        self.available.pop()
+        self.moved.pop()
+        return result
+
+    def _variables(self, statement: ast.stmt) -> set[str]:
+        if isinstance(statement, ast.If):
+            return set()
+        changed = {
+            name
+            for block in blocks_of(statement)
+            for inner in block
+            for name in _stores(inner)
+            if self.assigned[name] > 1
+        }
+        if isinstance(statement, ast.For):
+            changed |= names_in(statement.target)
+        return changed
+
+    def _is_offset(self, target: str) -> bool:
+        return target.startswith("offs_") and self.assigned[target] == 1
+
+    def _offset(self, target: str, statement: ast.Assign) -> ast.stmt | None:
+        _Rename(self.renamed).visit(statement.value)
+        if any(self.assigned[name] > 1 for name in names_in(statement.value)):
+            self.defined[-1].add(target)
+            return statement
+        key = ast.dump(statement.value)
+        for known in self.available:
+            if key in known:
+                self.renamed[target] = known[key]
+                return None
+        level = self._level(names_in(statement.value))
+        self.available[level][key] = target
+        self.defined[level].add(target)
+        if level == len(self.defined) - 1:
+            return statement
+        self.moved[level].append(statement)
+        return None
+
+    def _level(self, names: set[str]) -> int:
+        """The outermost open block in which all of `names` are known and do not change."""
+        for level in range(len(self.defined) - 1, -1, -1):
+            if names & self.defined[level]:
+                return level
+        return 0
+
+
+class _Rename(ast.NodeTransformer):
+    def __init__(self, names: dict[str, str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        node.id = self.names.get(node.id, node.id)
+        return node
+
+
+def _stores(statement: ast.stmt) -> set[str]:
+    return {
+        node.id
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+
+
+def _with_assertions_first(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Each `tl.static_assert` once, before everything else."""
+    assertions: dict[str, ast.stmt] = {}
+
+    def without(block: list[ast.stmt]) -> list[ast.stmt]:
+        rest = []
+        for statement in block:
+            match statement:
+                case ast.Expr(value=ast.Call(func=ast.Attribute(attr="static_assert"))):
+                    assertions.setdefault(ast.unparse(statement), statement)
+                    continue
+                case ast.For() | ast.While() | ast.If():
+                    for field in ("body", "orelse"):
+                        setattr(statement, field, without(getattr(statement, field)))
+            rest.append(statement)
+        return rest
+
+    rest = without(body)
+    return [*assertions.values(), *rest]

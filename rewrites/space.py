@@ -1,0 +1,325 @@
+"""An iteration space: loop variables as tensor axes, and expressions over them as Triton values."""
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from rewrites import tensors, tiles
+from rewrites.descriptors import DescriptorPlan
+from rewrites.environment import Environment, Names, next_power_of_two, padded
+from rewrites.errors import refuse
+from rewrites.facts import Facts
+from rewrites.quote import expr, name, place, stmts
+from rewrites.scalars import floor_divide, floor_modulo, logical, negate_condition
+from rewrites.values import Value, arithmetic, cast, compare, number
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A loop variable as an axis: `extent` elements that count, `length` lanes in Triton."""
+
+    variable: str
+    extent: int
+    tree: ast.expr
+    length: int
+    length_tree: ast.expr
+
+    @classmethod
+    def of(cls, variable: str, extent: int, tree: ast.expr) -> "Axis":
+        return cls(variable, extent, tree, next_power_of_two(extent), padded(extent, tree))
+
+
+class Lowering:
+    """What all spaces of one kernel share: facts, names in use, and where statements go."""
+
+    def __init__(self, facts: Facts, environment: Environment, names: Names) -> None:
+        self.facts = facts
+        self.environment = environment
+        self.names = names
+        self.out: list[ast.stmt] = []
+        self.zero_padded: frozenset[str] = frozenset()
+        self.descriptors = DescriptorPlan(frozenset(), frozenset(), frozenset())
+        self.safe_values: dict[str, ast.expr] = {}
+
+    def emit(self, template: str, **trees: ast.expr | str) -> None:
+        self.out += stmts(template, **trees)
+
+    def assign(self, base: str, tree: ast.expr) -> ast.Name:
+        """Name an intermediate value and return the name."""
+        identifier = self.names.fresh(base)
+        self.emit("target = tree", target=identifier, tree=tree)
+        return name(identifier)
+
+    @contextmanager
+    def block(self) -> Iterator[list[ast.stmt]]:
+        """Collect statements apart, for the body of a loop or branch."""
+        outer, self.out = self.out, []
+        inner = self.out
+        try:
+            yield inner
+        finally:
+            self.out = outer
+
+
+class Space:
+    """Lowers expressions for one set of axes; without axes it lowers scalar code."""
+
+    def __init__(self, lowering: Lowering, axes: tuple[Axis, ...] = ()) -> None:
+        self.lowering = lowering
+        self.facts = lowering.facts
+        self.environment = lowering.environment
+        self.axes = axes
+        self.position = {axis.variable: index for index, axis in enumerate(axes)}
+        self.lets: dict[str, Value] = {}
+        self.conditions: list[Value] = []
+        self._vectors: dict[str, tuple[ast.Name, int]] = {}
+        for axis in axes:
+            zero = ast.Constant(0)
+            self.environment.add_counter(axis.variable, zero, ast.Constant(axis.extent), 1)
+
+    @property
+    def rank(self) -> int:
+        return len(self.axes)
+
+    # Expressions.
+
+    def value(self, tree: ast.expr) -> Value:
+        """The Triton value of a canonical expression, placed at its source position."""
+        if self.axes and self._one_axis(tree) is not None:
+            result = self.vector(tree)
+        else:
+            result = self._dispatch(tree)
+        place(result.tree, tree)
+        return result
+
+    def _dispatch(self, tree: ast.expr) -> Value:
+        match tree:
+            case ast.Constant(value=bool() | int() | float() as constant):
+                return number(constant)
+            case ast.Name(id=identifier):
+                return self._name(tree, identifier)
+            case ast.UnaryOp(op=op, operand=operand):
+                return self._unary(tree, op, self.value(operand))
+            case ast.BinOp(left=left, op=op, right=right):
+                return self._binary(tree, left, op, right)
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                return compare(op, self.value(left), self.value(right))
+            case ast.BoolOp(op=op, values=values):
+                return logical(op, [self.value(part) for part in values])
+            case ast.Subscript(value=ast.Name(id=buffer)):
+                return self.read(tree, buffer, index_list(tree))
+            case ast.Call(func=ast.Attribute(attr=function)):
+                operator = self.facts.operators.get(function)
+                if operator is not None and operator.lower:
+                    result = operator.lower(self, operator.arguments(tree), tree)
+                    if isinstance(result, Value):
+                        return result
+        raise refuse(
+            tree,
+            "T2T301",
+            f"`{ast.unparse(tree)}` has no value in a kernel",
+            hint="use a scalar, an element such as `buf[i, j]`, or an operator that has a value",
+        )
+
+    def _name(self, tree: ast.expr, identifier: str) -> Value:
+        facts = self.facts
+        if identifier in self.lets:
+            return self.lets[identifier]
+        if identifier in facts.constants:
+            return replace(number(facts.constants[identifier]), tree=name(identifier))
+        if identifier in facts.variables:
+            return Value(name(identifier), facts.variables[identifier])
+        if identifier in facts.tiles and facts.tiles[identifier].is_scalar:
+            return Value(name(identifier), facts.tiles[identifier].dtype)
+        if identifier in self.environment.dtypes:
+            weak = identifier in self.environment.unrolled
+            return Value(name(identifier), self.environment.dtypes[identifier], weak=weak)
+        raise refuse(
+            tree,
+            "T2T302",
+            f"`{identifier}` is a whole tile or tensor, where one element is wanted",
+            hint=f"write an element, such as `{identifier}[i, j]`, inside T.Parallel",
+        )
+
+    def _unary(self, tree: ast.expr, op: ast.unaryop, operand: Value) -> Value:
+        if isinstance(op, ast.Not):
+            return negate_condition(operand)
+        if isinstance(op, ast.USub) and operand.number is not None:
+            if isinstance(operand.tree, ast.Constant):
+                return number(-operand.number)
+            return replace(operand, tree=ast.UnaryOp(op, operand.tree), number=-operand.number)
+        return replace(operand, tree=ast.UnaryOp(op, operand.tree), number=None)
+
+    def _binary(self, tree: ast.expr, left: ast.expr, op: ast.operator, right: ast.expr) -> Value:
+        a, b = self.value(left), self.value(right)
+        if isinstance(op, ast.FloorDiv):
+            return floor_divide(self, a, b, left, right)
+        if isinstance(op, ast.Mod):
+            return floor_modulo(self, a, b, left, right)
+        whole = not (a.dtype.startswith("float") or a.dtype == "bfloat16")
+        if isinstance(op, ast.Div) and whole and not b.dtype.startswith(("float", "bfloat")):
+            if a.weak and b.weak:
+                return replace(arithmetic(op, a, b), dtype="float32")
+            raise refuse(
+                tree,
+                "T2T303",
+                f"`{ast.unparse(tree)}` divides integers with `/`",
+                found=(f"{ast.unparse(left)}: {a.dtype}", f"{ast.unparse(right)}: {b.dtype}"),
+                hint="use `//` for whole numbers, or T.cast one side to a float",
+            )
+        if isinstance(op, ast.Pow):
+            raise refuse(
+                tree,
+                "T2T304",
+                f"`**` is not an operator of tile programs: `{ast.unparse(tree)}`",
+                hint="multiply, or use T.pow(x, y)",
+            )
+        return arithmetic(op, a, b)
+
+    def read(self, tree: ast.expr, buffer: str, indices: list[ast.expr]) -> Value:
+        """The element `buffer[indices]` for every point of the space."""
+        if buffer in self.facts.tiles:
+            return tiles.read(self, buffer, indices, tree)
+        return tensors.read(self, buffer, indices, tree)
+
+    # Axes.
+
+    def axes_of(self, tree: ast.expr) -> set[int]:
+        """The positions of the axes that an expression varies over."""
+        found: set[int] = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name):
+                if node.id in self.position:
+                    found.add(self.position[node.id])
+                elif node.id in self.lets:
+                    found |= self.lets[node.id].axes
+        return found
+
+    def _one_axis(self, tree: ast.expr) -> int | None:
+        """The axis of an index expression that varies over exactly one and loads nothing."""
+        found = None
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and node.id in self.position:
+                if found not in (None, self.position[node.id]):
+                    return None
+                found = self.position[node.id]
+            elif (
+                (isinstance(node, ast.Name) and node.id in self.lets)
+                or (isinstance(node, ast.Constant) and type(node.value) is not int)
+                or not isinstance(node, _INDEX_NODES)
+            ):
+                return None
+        return found
+
+    def vector(self, tree: ast.expr) -> Value:
+        """An index expression over one axis, as a named one-dimensional tensor, expanded."""
+        vector, position = self.flat_vector(tree)
+        return Value(self.expand(vector, position), "int32", frozenset([position]))
+
+    def flat_vector(self, tree: ast.expr) -> tuple[ast.Name, int]:
+        """The named one-dimensional tensor of an index expression, and its axis."""
+        key = ast.dump(tree)
+        if key not in self._vectors:
+            position = self._one_axis(tree)
+            assert position is not None
+            axis = self.axes[position]
+            lane = _Lane(self.lowering, axis)
+            base = f"offs_{offset_name(axis)}"
+            self._vectors[key] = (
+                self.lowering.assign(base, lane.value(tree).tree),
+                position,
+            )
+        vector, position = self._vectors[key]
+        return name(vector.id), position
+
+    def expand(self, vector: ast.expr, position: int) -> ast.expr:
+        """A one-dimensional tensor along `position`, with extent 1 on all other axes."""
+        return expand_dims(vector, position, self.rank)
+
+    def shape(self, axes: frozenset[int] | None = None) -> list[ast.expr]:
+        """The lengths of all axes; 1 for those not in `axes` where it is given."""
+        return [
+            axis.length_tree if axes is None or index in axes else ast.Constant(1)
+            for index, axis in enumerate(self.axes)
+        ]
+
+    def in_extent(self, position: int) -> Value | None:
+        """Where the axis has more lanes than elements: which lanes count."""
+        axis = self.axes[position]
+        if axis.length == axis.extent:
+            return None
+        lanes = self.vector(name(axis.variable))
+        return Value(expr("lanes < extent", lanes=lanes.tree, extent=axis.tree), "bool", lanes.axes)
+
+    def condition(self) -> Value | None:
+        """All conditions that hold here, as one mask."""
+        if not self.conditions:
+            return None
+        return logical(ast.And(), self.conditions)
+
+    @contextmanager
+    def under(self, condition: Value) -> Iterator[None]:
+        """Loads and stores inside happen only where `condition` holds."""
+        self.conditions.append(condition)
+        try:
+            yield
+        finally:
+            self.conditions.pop()
+
+    def cast_index(self, value: Value) -> Value:
+        return cast(value, "int64")
+
+
+class _Lane(Space):
+    """The scalar code of one axis: its variable is `tl.arange`, all else is as outside."""
+
+    def __init__(self, lowering: Lowering, axis: Axis) -> None:
+        super().__init__(lowering)
+        self.axis = axis
+
+    def _name(self, tree: ast.expr, identifier: str) -> Value:
+        if identifier == self.axis.variable:
+            lanes = expr("tl.arange(0, length)", length=self.axis.length_tree)
+            return Value(lanes, "int32")
+        return super()._name(tree, identifier)
+
+
+_INDEX_NODES = (
+    ast.Name,
+    ast.Constant,
+    ast.BinOp,
+    ast.Add,
+    ast.Sub,
+    ast.Mult,
+    ast.FloorDiv,
+    ast.Mod,
+    ast.Load,
+)
+
+
+def expand_dims(vector: ast.expr, position: int, rank: int) -> ast.expr:
+    """`vector[None, :, None]` with the axis at `position`; as it is where the rank is 1."""
+    if rank <= 1:
+        return vector
+    parts: list[ast.expr] = [
+        ast.Slice() if index == position else ast.Constant(None) for index in range(rank)
+    ]
+    return ast.Subscript(vector, ast.Tuple(parts, ast.Load()), ast.Load())
+
+
+def index_list(subscript: ast.Subscript) -> list[ast.expr]:
+    """The index expressions of `buf[i, j]`."""
+    if isinstance(subscript.slice, ast.Tuple):
+        return list(subscript.slice.elts)
+    return [subscript.slice]
+
+
+def offset_name(axis: Axis) -> str:
+    """A short name for the offsets along an axis, from how its extent is written."""
+    if isinstance(axis.tree, ast.Name):
+        text = axis.tree.id.lower()
+        for prefix in ("block_", "blk_", "tile_", "chunk_"):
+            text = text.removeprefix(prefix)
+        return text.removesuffix("_size")
+    return axis.variable.strip("_").lower()

@@ -1,0 +1,218 @@
+"""Elements of global tensors: addresses, bounds per dimension, loads, stores and atomics."""
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rewrites.dtypes import is_float
+from rewrites.environment import Environment
+from rewrites.errors import refuse
+from rewrites.facts import Facts, Tensor
+from rewrites.quote import expr, literal, name
+from rewrites.scalars import logical
+from rewrites.values import Value, cast
+
+if TYPE_CHECKING:
+    from rewrites.space import Space
+
+INT32_LIMIT = 2**31
+
+
+@dataclass(frozen=True)
+class Address:
+    """Pointers to elements, where they may be touched (None: everywhere), and their axes."""
+
+    pointer: ast.expr
+    mask: Value | None
+    axes: frozenset[int]
+
+
+def read(space: "Space", buffer: str, indices: list[ast.expr], node: ast.expr) -> Value:
+    """Load elements; where an index is out of bounds the value is 0, or the safe value."""
+    tensor = space.facts.tensors[buffer]
+    where = address(space, buffer, indices, node)
+    loaded = space.lowering.assign(_value_name(buffer), load(space, tensor, where))
+    return Value(loaded, tensor.dtype, where.axes)
+
+
+def load(space: "Space", tensor: Tensor, where: Address) -> ast.expr:
+    """The `tl.load` for an address."""
+    if where.mask is None:
+        return expr("tl.load(pointer)", pointer=where.pointer)
+    safe = space.lowering.safe_values.get(tensor.name)
+    other = safe or literal(0.0 if is_float(tensor.dtype) else 0)
+    return expr(
+        "tl.load(pointer, mask=mask, other=other)",
+        pointer=where.pointer,
+        mask=where.mask.tree,
+        other=other,
+    )
+
+
+def write(
+    space: "Space", buffer: str, indices: list[ast.expr], value: Value, node: ast.AST
+) -> None:
+    """Store elements; what is out of bounds is dropped."""
+    tensor = space.facts.tensors[buffer]
+    where = address(space, buffer, indices, node)
+    refuse_races(space, where.axes, node, buffer)
+    stored = cast(value, tensor.dtype)
+    template = "tl.store(pointer, value)"
+    mask = where.mask
+    if mask is not None:
+        template = "tl.store(pointer, value, mask=mask)"
+    space.lowering.emit(
+        template,
+        pointer=where.pointer,
+        value=stored.tree,
+        **({} if mask is None else {"mask": mask.tree}),
+    )
+
+
+def refuse_races(space: "Space", axes: frozenset[int], node: ast.AST, buffer: str) -> None:
+    """A plain store from many lanes to one element would keep any of their values."""
+    for index, axis in enumerate(space.axes):
+        if index not in axes and axis.extent > 1:
+            raise refuse(
+                node,
+                "T2T305",
+                f"every `{axis.variable}` stores to the same element of `{buffer}`",
+                found=(f"`{axis.variable}` runs over {axis.extent} values",),
+                hint=f"index `{buffer}` with `{axis.variable}`, or accumulate with `+=`",
+            )
+
+
+def address(space: "Space", buffer: str, indices: list[ast.expr], node: ast.AST) -> Address:
+    """Pointers for `buffer[indices]`, masked in each dimension that is not proved in bounds."""
+    facts, tensor = space.facts, space.facts.tensors[buffer]
+    scalars: list[ast.expr] = []
+    vectors: list[ast.expr] = []
+    masks: list[Value] = []
+    axes: frozenset[int] = frozenset()
+    for dimension, index in enumerate(indices):
+        value = space.value(index)
+        axes |= value.axes
+        masks += bounds(space, tensor, dimension, index, value)
+        term = _offset(space, tensor, dimension, value)
+        if term is not None:
+            (vectors if value.axes else scalars).append(term)
+    for position in sorted(axes):
+        if not any(_covers(space, tensor, d, i, position) for d, i in enumerate(indices)):
+            inside = space.in_extent(position)
+            masks += [] if inside is None else [inside]
+    masks += space.conditions
+    pointer: ast.expr = name(buffer)
+    for term in scalars + vectors:
+        pointer = ast.BinOp(pointer, ast.Add(), term)
+    mask = logical(ast.And(), masks) if masks else None
+    if mask is not None and mask.axes - axes:
+        axes |= mask.axes
+    return Address(pointer, mask, axes)
+
+
+def bounds(
+    space: "Space", tensor: Tensor, dimension: int, index: ast.expr, value: Value
+) -> list[Value]:
+    """The conditions under which `index` is inside `dimension`; none where that is proved."""
+    environment = space.environment
+    extent = tensor.shape[dimension]
+    interval = environment.range(index)
+    limit = environment.range(extent)
+    if isinstance(index, ast.Constant) or (
+        interval.low is not None and interval.low == interval.high and limit.high is None
+    ):
+        return []
+    masks = []
+    if not interval.is_natural:
+        masks.append(Value(expr("i >= 0", i=value.tree), "bool", value.axes))
+    known = limit.low if limit.low == limit.high else None
+    proved = known is not None and interval.high is not None and interval.high < known
+    if not proved and isinstance(index, ast.Name):
+        bound = environment.bounds.get(index.id)
+        proved = bound is not None and ast.dump(bound) == ast.dump(extent)
+    if proved and known is not None:
+        proved = _holds_when_retuned(space, index, extent, known)
+    if not proved:
+        below = Value(expr("i < n", i=value.tree, n=extent), "bool", value.axes)
+        masks.append(below)
+    return masks
+
+
+def strides(tensor: Tensor) -> list[ast.expr | None]:
+    """The distance between neighbours in each dimension, in elements; None for 1."""
+    result: list[ast.expr | None] = []
+    for dimension in range(tensor.rank):
+        product: ast.expr | None = None
+        for extent in tensor.shape[dimension + 1 :]:
+            if isinstance(extent, ast.Constant) and extent.value == 1:
+                continue
+            product = extent if product is None else ast.BinOp(product, ast.Mult(), extent)
+        result.append(product)
+    return result
+
+
+def elements(tensor: Tensor, environment: Environment) -> int | None:
+    """The number of elements, where it is known before the launch."""
+    count = 1
+    for extent in tensor.shape:
+        limit = environment.range(extent).high
+        if limit is None:
+            return None
+        count *= limit
+    return count
+
+
+def _offset(space: "Space", tensor: Tensor, dimension: int, value: Value) -> ast.expr | None:
+    """One dimension's part of the offset, in int64 where 32 bits might not hold it."""
+    if value.number == 0 and value.weak and not isinstance(value.tree, ast.Name):
+        return None
+    stride = strides(tensor)[dimension]
+    if stride is None:
+        return value.tree
+    count = elements(tensor, space.environment)
+    if (count is None or count >= INT32_LIMIT) and not value.weak and value.dtype != "int64":
+        value = space.cast_index(value)
+    return ast.BinOp(value.tree, ast.Mult(), stride)
+
+
+def _covers(space: "Space", tensor: Tensor, dimension: int, index: ast.expr, position: int) -> bool:
+    """Whether the bounds of `dimension` already keep the axis' surplus lanes out.
+
+    That is so where the index is the bare loop variable, the extents agree, and a mask is made.
+    """
+    axis = space.axes[position]
+    if axis.length == axis.extent or not isinstance(index, ast.Name):
+        return axis.length == axis.extent
+    known = space.environment.range(tensor.shape[dimension])
+    same = index.id == axis.variable and known.low == known.high == axis.extent
+    return same and not _proved_by_range(space, index, known.high)
+
+
+def _proved_by_range(space: "Space", index: ast.expr, limit: int | None) -> bool:
+    high = space.environment.range(index).high
+    return high is not None and limit is not None and high < limit
+
+
+def _holds_when_retuned(space: "Space", index: ast.expr, extent: ast.expr, known: int) -> bool:
+    """Whether leaving a mask out stays right, or fails loudly, when tile sizes are edited.
+
+    Where tile and tensor extents are both named, the kernel asserts that one divides the other;
+    where they are named and do not divide, the mask stays.
+    """
+    for position in sorted(space.axes_of(index)):
+        axis = space.axes[position]
+        if not _has_name(axis.tree, space.facts) or ast.dump(axis.tree) == ast.dump(extent):
+            continue
+        if known % axis.extent:
+            return False
+        space.lowering.emit("tl.static_assert(extent % tile == 0)", extent=extent, tile=axis.tree)
+    return True
+
+
+def _has_name(tree: ast.expr, facts: Facts) -> bool:
+    return any(isinstance(n, ast.Name) and n.id in facts.constants for n in ast.walk(tree))
+
+
+def _value_name(buffer: str) -> str:
+    lowered = buffer.lower()
+    return lowered if lowered != buffer else f"{buffer}_value"

@@ -1,0 +1,395 @@
+"""Elements of on-chip tiles: reads and writes of Triton tensors at the points of a space."""
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rewrites.dtypes import bits, is_float
+from rewrites.environment import lengths, padded
+from rewrites.errors import RewriteError, refuse
+from rewrites.facts import Tile
+from rewrites.quote import expr, name
+from rewrites.scalars import logical
+from rewrites.values import Value, cast, triton_dtype
+
+if TYPE_CHECKING:
+    from rewrites.space import Space
+
+
+@dataclass(frozen=True)
+class Place:
+    """What an index does to one dimension of a tile.
+
+    `axis` is the position of the axis that runs along it; `index` is the value where it is not
+    the bare loop variable; a dimension of extent 1 has neither.
+    """
+
+    axis: int | None = None
+    index: ast.expr | None = None
+
+
+def read(space: "Space", buffer: str, indices: list[ast.expr], node: ast.expr) -> Value:
+    """`buffer[indices]` for every point of the space."""
+    tile = space.facts.tiles[buffer]
+    if tile.is_scalar:
+        return Value(name(buffer), tile.dtype)
+    places = classify(space, tile, indices)
+    tree: ast.expr = name(buffer)
+    gathers = [d for d, place in enumerate(places) if place.index and _varies(space, place)]
+    if len(gathers) > 1:
+        raise _unsupported(node, buffer)
+    for dimension, place in enumerate(places):
+        if place.index is not None and dimension not in gathers:
+            tree = _pick(space, tile, tree, dimension, place.index)
+    if gathers:
+        return _gather(space, tile, tree, places, gathers[0], node)
+    order = [place.axis for place in places]
+    axes = frozenset(axis for axis in order if axis is not None)
+    return Value(to_space(space, tile, tree, order), tile.dtype, axes)
+
+
+def write(
+    space: "Space", buffer: str, indices: list[ast.expr], value: Value, node: ast.AST
+) -> None:
+    """Set `buffer[indices]`; elements that the space does not reach keep their value."""
+    tile = space.facts.tiles[buffer]
+    lowering = space.lowering
+    if tile.is_scalar:
+        _write_scalar(space, tile, value, node)
+        return
+    places = classify(space, tile, indices)
+    order = [place.axis for place in places]
+    _refuse_missing(space, tile, order, value, node)
+    keep: list[Value] = []
+    for dimension, place in enumerate(places):
+        keep += _limits(space, tile, dimension, place, node)
+    condition = space.condition()
+    new = cast(value, tile.dtype)
+    tree, covered = from_space(space, tile, new, order)
+    shifted = [d for d, p in enumerate(places) if p.axis is not None and p.index is not None]
+    for dimension in shifted:
+        tree, covered = _shift(space, tile, tree, covered, places, dimension, node)
+    if condition is not None:
+        inside, reach = from_space(space, tile, condition, order)
+        keep.insert(0, Value(inside, "bool", reach))
+    if keep:
+        mask = logical(ast.And(), keep)
+        tree = expr("tl.where(mask, new, old)", mask=mask.tree, new=tree, old=name(buffer))
+    elif new.weak or not covered:
+        tree = expr(
+            "tl.full(shape, value, dtype)",
+            shape=_shape(tile),
+            value=tree,
+            dtype=triton_dtype(tile.dtype),
+        )
+    elif any(d not in covered and length > 1 for d, length in enumerate(lengths(tile))):
+        tree = expr("tl.broadcast_to(tree, shape)", tree=tree, shape=_shape(tile))
+    lowering.emit("buffer = tree", buffer=buffer, tree=tree)
+
+
+def classify(space: "Space", tile: Tile, indices: list[ast.expr]) -> list[Place]:
+    """What each index does; an axis runs along a dimension at most once."""
+    places: list[Place] = []
+    taken: set[int] = set()
+    for extent, length, index in zip(tile.shape, lengths(tile), indices, strict=True):
+        axis = space.position.get(index.id) if isinstance(index, ast.Name) else None
+        if axis is not None and axis not in taken and space.axes[axis].length == length:
+            taken.add(axis)
+            places.append(Place(axis=axis))
+            continue
+        varying = space.axes_of(index)
+        if extent == 1 and not varying:
+            places.append(Place())
+        elif len(varying) == 1 and not (varying & taken):
+            (only,) = varying
+            taken.add(only)
+            places.append(Place(axis=only, index=index))
+        else:
+            places.append(Place(index=index))
+    return places
+
+
+def to_space(space: "Space", tile: Tile, tree: ast.expr, order: list[int | None]) -> ast.expr:
+    """A tensor in the tile's order of dimensions, as one in the space's order of axes."""
+    present = [axis for axis in order if axis is not None]
+    if not present:
+        return expr("tl.sum(tree)", tree=tree) if order else tree
+    units = len(order) - len(present)
+    aligned = len(order) == space.rank and all(
+        axis in (None, position) for position, axis in enumerate(order)
+    )
+    if aligned and present == sorted(present):
+        return tree
+    if units:
+        kept = [
+            padded(e, t)
+            for e, t, axis in zip(tile.shape, tile.trees, order, strict=True)
+            if axis is not None
+        ]
+        tree = expr("tl.reshape(tree, shape)", tree=tree, shape=ast.Tuple(kept, ast.Load()))
+    tree = _permute(tree, [present.index(axis) for axis in sorted(present)])
+    if len(present) == space.rank:
+        return tree
+    parts: list[ast.expr] = [
+        ast.Slice() if position in present else ast.Constant(None) for position in range(space.rank)
+    ]
+    return ast.Subscript(tree, ast.Tuple(parts, ast.Load()), ast.Load())
+
+
+def from_space(
+    space: "Space", tile: Tile, value: Value, order: list[int | None]
+) -> tuple[ast.expr, frozenset[int]]:
+    """A value over the space in the tile's order, and which dimensions it varies over."""
+    covered = frozenset(d for d, axis in enumerate(order) if axis in value.axes)
+    if not value.axes:
+        return value.tree, covered
+    aligned = len(order) == space.rank and all(
+        axis in (None, position) for position, axis in enumerate(order)
+    )
+    if aligned:
+        return value.tree, covered
+    mapped = sorted(axis for axis in order if axis is not None)
+    tree = value.tree
+    if len(mapped) < space.rank:
+        shape = [
+            space.axes[axis].length_tree if axis in value.axes else ast.Constant(1)
+            for axis in mapped
+        ]
+        tree = expr("tl.reshape(tree, shape)", tree=tree, shape=ast.Tuple(shape, ast.Load()))
+    present = [axis for axis in order if axis is not None]
+    tree = _permute(tree, [mapped.index(axis) for axis in present])
+    if len(present) < len(order):
+        parts: list[ast.expr] = [
+            ast.Constant(None) if axis is None else ast.Slice() for axis in order
+        ]
+        tree = ast.Subscript(tree, ast.Tuple(parts, ast.Load()), ast.Load())
+    return tree, covered
+
+
+def lanes(space: "Space", tile: Tile, dimension: int) -> ast.expr:
+    """The indices along a dimension of the tile, in the tile's rank."""
+    from rewrites.space import expand_dims
+
+    length = padded(tile.shape[dimension], tile.trees[dimension])
+    arange = expr("tl.arange(0, length)", length=length)
+    return expand_dims(arange, dimension, tile.rank)
+
+
+def _varies(space: "Space", place: Place) -> bool:
+    return place.index is not None and bool(space.axes_of(place.index))
+
+
+def _pick(space: "Space", tile: Tile, tree: ast.expr, dimension: int, index: ast.expr) -> ast.expr:
+    """One position along a dimension, which keeps extent 1."""
+    value = space.value(index)
+    chosen = expr(
+        "tl.sum(tl.where(lanes == index, tree, 0), axis, keep_dims=True)",
+        lanes=lanes(space, tile, dimension),
+        index=value.tree,
+        tree=tree,
+        axis=ast.Constant(dimension),
+    )
+    if not is_float(tile.dtype) and bits(tile.dtype) < 32:
+        return expr("x.to(dtype)", x=chosen, dtype=triton_dtype(tile.dtype))
+    return chosen
+
+
+def _gather(
+    space: "Space",
+    tile: Tile,
+    tree: ast.expr,
+    places: list[Place],
+    dimension: int,
+    node: ast.expr,
+) -> Value:
+    """Positions along one dimension that are computed per lane."""
+    index = places[dimension].index
+    assert index is not None
+    value = space.value(index)
+    order = [place.axis for place in places]
+    last = ast.Constant(tile.shape[dimension] - 1)
+    if not space.environment.range(index).within(0, tile.shape[dimension] - 1) or any(
+        space.axes[axis].length != space.axes[axis].extent for axis in value.axes
+    ):
+        clamped = expr("tl.minimum(tl.maximum(i, 0), last)", i=value.tree, last=last)
+        value = Value(clamped, value.dtype, value.axes)
+    others = [d for d in range(tile.rank) if d != dimension and tile.shape[d] > 1]
+    if not others and tile.rank == 1:
+        return _gather_flat(space, tile, tree, value)
+    if len(value.axes) != 1 or any(places[d].axis is None for d in others):
+        raise _unsupported(node, tile.name)
+    (axis,) = value.axes
+    full = order.copy()
+    full[dimension] = axis
+    shape = [space.axes[a].length_tree if a is not None else ast.Constant(1) for a in full]
+    laid, _ = from_space(space, tile, value, full)
+    indices = expr("tl.broadcast_to(laid, shape)", laid=laid, shape=ast.Tuple(shape, ast.Load()))
+    gathered = expr(
+        "tl.gather(tree, indices, axis)",
+        tree=tree,
+        indices=indices,
+        axis=ast.Constant(dimension),
+    )
+    axes = frozenset(a for a in full if a is not None)
+    return Value(to_space(space, tile, gathered, full), tile.dtype, axes)
+
+
+def _gather_flat(space: "Space", tile: Tile, tree: ast.expr, value: Value) -> Value:
+    """A one-dimensional tile read at indices of any rank."""
+    if space.rank <= 1:
+        picked = expr("tl.gather(tree, index, 0)", tree=tree, index=value.tree)
+        return Value(picked, tile.dtype, value.axes)
+    shape = ast.Tuple(space.shape(value.axes), ast.Load())
+    picked = expr(
+        "tl.gather(tree, tl.ravel(index), 0).reshape(shape)",
+        tree=tree,
+        index=value.tree,
+        shape=shape,
+    )
+    return Value(picked, tile.dtype, value.axes)
+
+
+def _limits(space: "Space", tile: Tile, dimension: int, place: Place, node: ast.AST) -> list[Value]:
+    """Conditions on a dimension's lanes where a write reaches only some of them."""
+    here = lanes(space, tile, dimension)
+    reach = frozenset([dimension])
+    if place.index is None:
+        if place.axis is None:
+            return []
+        extent = space.axes[place.axis].extent
+        if extent == tile.shape[dimension]:
+            return []
+        limit = space.axes[place.axis].tree
+        return [Value(expr("here < limit", here=here, limit=limit), "bool", reach)]
+    if place.axis is None:
+        index = space.value(place.index)
+        return [Value(expr("here == index", here=here, index=index.tree), "bool", reach)]
+    start = _start(space, place, node, tile.name)
+    axis = space.axes[place.axis]
+    first = Value(expr("here >= start", here=here, start=start.tree), "bool", reach)
+    end = expr("here < start + extent", here=here, start=start.tree, extent=axis.tree)
+    return [first, Value(end, "bool", reach)]
+
+
+def _shift(
+    space: "Space",
+    tile: Tile,
+    tree: ast.expr,
+    covered: frozenset[int],
+    places: list[Place],
+    dimension: int,
+    node: ast.AST,
+) -> tuple[ast.expr, frozenset[int]]:
+    """A value over `start + i`, moved to where it belongs along a dimension of the tile."""
+    if dimension not in covered:
+        return tree, covered
+    place = places[dimension]
+    assert place.axis is not None
+    axis = space.axes[place.axis]
+    start = _start(space, place, node, tile.name)
+    source = expr(
+        "tl.minimum(tl.maximum(here - start, 0), last)",
+        here=lanes(space, tile, dimension),
+        start=start.tree,
+        last=ast.Constant(axis.extent - 1),
+    )
+    shape = []
+    for d in range(tile.rank):
+        along = places[d].axis
+        if d == dimension:
+            shape.append(padded(tile.shape[d], tile.trees[d]))
+        elif d in covered and along is not None:
+            shape.append(space.axes[along].length_tree)
+        else:
+            shape.append(ast.Constant(1))
+    indices = expr(
+        "tl.broadcast_to(source, shape)", source=source, shape=ast.Tuple(shape, ast.Load())
+    )
+    if tile.rank == 1:
+        indices = source
+    moved = expr(
+        "tl.gather(tree, indices, axis)",
+        tree=tree,
+        indices=indices,
+        axis=ast.Constant(dimension),
+    )
+    return moved, covered
+
+
+def _start(space: "Space", place: Place, node: ast.AST, buffer: str) -> Value:
+    """The `start` of an index `start + i`; other forms cannot be written to."""
+    assert place.index is not None and place.axis is not None
+    variable = space.axes[place.axis].variable
+    match place.index:
+        case ast.Name(id=identifier) if identifier == variable:
+            return space.value(ast.Constant(0))
+        case ast.BinOp(left=start, op=ast.Add(), right=ast.Name(id=identifier)) if (
+            identifier == variable and not space.axes_of(start)
+        ):
+            return space.value(start)
+        case ast.BinOp(left=ast.Name(id=identifier), op=ast.Add(), right=start) if (
+            identifier == variable and not space.axes_of(start)
+        ):
+            return space.value(start)
+    raise refuse(
+        node,
+        "T2T306",
+        f"`{buffer}` is written at `{ast.unparse(place.index)}`",
+        hint=f"index a tile that is written with `{variable}`, `start + {variable}`, or a number",
+    )
+
+
+def _write_scalar(space: "Space", tile: Tile, value: Value, node: ast.AST) -> None:
+    """A tile of one element is a scalar in Triton."""
+    _refuse_missing(space, tile, [], value, node)
+    new = cast(value, tile.dtype)
+    tree = new.tree
+    if new.axes:
+        tree = expr("tl.sum(tree)", tree=tree)
+    condition = space.condition()
+    if condition is not None:
+        inside = condition.tree
+        if condition.axes:
+            inside = expr("tl.max(inside.to(tl.int32)) != 0", inside=inside)
+        tree = expr("tl.where(mask, new, old)", mask=inside, new=tree, old=name(tile.name))
+    elif new.weak and tile.dtype not in ("int32", "float32"):
+        tree = expr("tl.full((), value, dtype)", value=tree, dtype=triton_dtype(tile.dtype))
+    space.lowering.emit("buffer = tree", buffer=tile.name, tree=tree)
+
+
+def _refuse_missing(
+    space: "Space", tile: Tile, order: list[int | None], value: Value, node: ast.AST
+) -> None:
+    for position, axis in enumerate(space.axes):
+        if position not in order and axis.extent > 1:
+            raise refuse(
+                node,
+                "T2T305",
+                f"every `{axis.variable}` stores to the same element of `{tile.name}`",
+                found=(f"`{axis.variable}` runs over {axis.extent} values",),
+                hint=f"index `{tile.name}` with `{axis.variable}`, or accumulate with `+=`",
+            )
+
+
+def _permute(tree: ast.expr, order: list[int]) -> ast.expr:
+    if order == sorted(order):
+        return tree
+    if len(order) == 2:
+        return expr("tl.trans(tree)", tree=tree)
+    dims: list[ast.expr] = [ast.Constant(d) for d in order]
+    return expr("tl.permute(tree, dims)", tree=tree, dims=ast.Tuple(dims, ast.Load()))
+
+
+def _shape(tile: Tile) -> ast.Tuple:
+    return ast.Tuple(
+        [padded(e, t) for e, t in zip(tile.shape, tile.trees, strict=True)], ast.Load()
+    )
+
+
+def _unsupported(node: ast.expr, buffer: str) -> RewriteError:
+    return refuse(
+        node,
+        "T2T307",
+        f"the indices of `{ast.unparse(node)}` cannot be gathered from a tile",
+        hint=f"compute at most one index of `{buffer}`; index the others with loop variables",
+    )

@@ -1,0 +1,43 @@
+"""Find the parts of a tile program's tree."""
+
+import ast
+from collections.abc import Iterator
+
+
+def function_of(tree: ast.Module) -> ast.FunctionDef:
+    """The one function of a tile program."""
+    (function,) = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    return function
+
+
+def kernels_of(tree: ast.Module) -> list[ast.FunctionDef]:
+    """The Triton kernels of a lowered module."""
+    return [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+
+
+def names_in(tree: ast.AST) -> set[str]:
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The statement lists inside a statement: bodies and else branches."""
+    for field in ("body", "orelse"):
+        block = getattr(statement, field, None)
+        if isinstance(block, list) and block:
+            yield block
+
+
+def operator_call(statement: ast.stmt, *functions: str) -> ast.Call | None:
+    """The call of a statement `T.function(…)`, where it is one of `functions`."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=function)) as call) if (
+            function in functions
+        ):
+            return call
+    return None
+
+
+def base_name(tree: ast.expr) -> str | None:
+    """The buffer of an operand: `A` in `A` and in `A[i, lo:hi]`."""
+    base = tree.value if isinstance(tree, ast.Subscript) else tree
+    return base.id if isinstance(base, ast.Name) else None

@@ -1,0 +1,185 @@
+"""Typed Triton expressions, and the casts that make Triton's arithmetic agree with TileLang's."""
+
+import ast
+import math
+from dataclasses import dataclass, replace
+
+from rewrites.dtypes import BY_NAME, bits, is_float, promoted
+from rewrites.quote import expr, literal
+
+COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+
+
+@dataclass(frozen=True)
+class Value:
+    """A Triton expression whose element type is `dtype`.
+
+    `axes` are the positions of the iteration space that it varies over; a value that varies over
+    any has the full rank, with extent 1 elsewhere. `weak` marks a Python number (a literal or a
+    constexpr), which takes its type from the other operand in Triton. `number` is its value where
+    it is known.
+    """
+
+    tree: ast.expr
+    dtype: str
+    axes: frozenset[int] = frozenset()
+    weak: bool = False
+    number: int | float | bool | None = None
+
+
+def number(value: int | float | bool) -> Value:
+    """A literal, typed as TileLang types it: int32 (int64 when it must) or float32."""
+    if isinstance(value, bool):
+        dtype = "bool"
+    elif isinstance(value, int):
+        dtype = "int32" if -(2**31) <= value < 2**31 else "int64"
+    else:
+        dtype = "float32"
+    return Value(literal(value), dtype, weak=True, number=value)
+
+
+def triton_dtype(dtype: str) -> ast.expr:
+    return expr(f"tl.{BY_NAME[dtype].triton}")
+
+
+def cast(value: Value, dtype: str) -> Value:
+    """`value` converted to `dtype`; a literal that the context will type stays a literal."""
+    if value.weak:
+        if value.dtype == dtype:
+            return value
+        if isinstance(value.number, (int, float)) and _is_same_kind_of_literal(value, dtype):
+            return replace(_retype_literal(value, dtype), dtype=dtype)
+        filled = expr("tl.full((), value, dtype)", value=value.tree, dtype=triton_dtype(dtype))
+        return Value(filled, dtype, value.axes)
+    if value.dtype == dtype:
+        return value
+    tree = value.tree
+    if dtype == "bool":
+        return Value(expr("tree != 0", tree=tree), dtype, value.axes)
+    if _needs_float32(value.dtype, dtype):
+        tree = expr("tree.to(tl.float32)", tree=tree)
+    return Value(expr("tree.to(dtype)", tree=tree, dtype=triton_dtype(dtype)), dtype, value.axes)
+
+
+def strong(value: Value) -> Value:
+    """`value` as a typed Triton value, never a Python number."""
+    if not value.weak:
+        return value
+    filled = expr("tl.full((), value, dtype)", value=value.tree, dtype=triton_dtype(value.dtype))
+    return Value(filled, value.dtype, value.axes)
+
+
+def arithmetic(op: ast.operator, left: Value, right: Value) -> Value:
+    """`left op right` for `+ - * /` and the bit operators, in the type TileLang gives it."""
+    dtype = promoted(left.dtype, right.dtype)
+    axes = left.axes | right.axes
+    if left.weak and right.weak:
+        return Value(ast.BinOp(left.tree, op, right.tree), dtype, weak=True)
+    if isinstance(op, (ast.BitAnd, ast.BitOr, ast.BitXor)) and left.dtype == right.dtype == "bool":
+        return Value(ast.BinOp(left.tree, op, right.tree), "bool", axes)
+    computed = "float32" if bits(dtype) == 8 and is_float(dtype) else dtype
+    a, b = operands(left, right, computed)
+    result = ast.BinOp(a.tree, op, b.tree)
+    made = _triton_result(a, b, isinstance(op, ast.Div))
+    return cast(Value(result, made, axes), dtype)
+
+
+def operands(left: Value, right: Value, dtype: str) -> tuple[Value, Value]:
+    """Both sides so that Triton computes in `dtype`: cast only what its own rules would not."""
+    a = _as_operand(left, dtype)
+    b = _as_operand(right, dtype)
+    if _triton_result(a, b, divides=False) != dtype:
+        a = a if a.weak else cast(a, dtype)
+        b = b if b.weak else cast(b, dtype)
+    return a, b
+
+
+def compare(op: ast.cmpop, left: Value, right: Value) -> Value:
+    """A comparison, made in the promoted type; a literal that both types hold needs no cast."""
+    tree_axes = left.axes | right.axes
+    if left.weak and right.weak:
+        return Value(ast.Compare(left.tree, [op], [right.tree]), "bool", weak=True)
+    dtype = promoted(left.dtype, right.dtype)
+    for weak, typed in ((left, right), (right, left)):
+        if weak.weak and not typed.weak and _holds(typed.dtype, weak.number):
+            dtype = typed.dtype
+    if bits(dtype) == 8 and is_float(dtype):
+        dtype = "float32"
+    a, b = operands(left, right, dtype)
+    return Value(ast.Compare(a.tree, [op], [b.tree]), "bool", tree_axes)
+
+
+def _as_operand(value: Value, dtype: str) -> Value:
+    if value.weak:
+        if isinstance(value.number, int) and not isinstance(value.number, bool) and is_float(dtype):
+            return replace(_retype_literal(value, dtype), dtype=dtype)
+        return value
+    if bits(value.dtype) == 8 and is_float(value.dtype) and value.dtype != dtype:
+        return cast(value, dtype)
+    if value.dtype == "bool" and dtype != "bool":
+        return cast(value, dtype)
+    return value
+
+
+def _triton_result(a: Value, b: Value, divides: bool) -> str:
+    """The type that Triton 3.6 to 3.9 give a binary operation (`computation_type_impl`)."""
+    order = {"bool": 0, "int": 1, "uint": 1, "float": 2}
+    half = ("float16", "bfloat16")
+    if a.weak != b.weak:
+        weak, typed = (a, b) if a.weak else (b, a)
+        if order[BY_NAME[weak.dtype].kind] <= order[BY_NAME[typed.dtype].kind]:
+            return "float32" if divides and typed.dtype in half else typed.dtype
+        return "float32" if is_float(weak.dtype) else promoted(a.dtype, b.dtype)
+    pair = (a.dtype, b.dtype)
+    for wide in ("float64", "float32"):
+        if wide in pair:
+            return wide
+    if "float16" in pair:
+        return "float32" if divides else "float16"
+    if "bfloat16" in pair:
+        return "bfloat16" if pair == ("bfloat16", "bfloat16") and not divides else "float32"
+    return promoted(a.dtype, b.dtype)
+
+
+def _is_same_kind_of_literal(value: Value, dtype: str) -> bool:
+    """Whether Triton may keep the number as a literal where a `dtype` operand is wanted."""
+    if value.dtype == "bool" or dtype == "bool":
+        return False
+    if is_float(dtype):
+        return True
+    return not is_float(value.dtype)
+
+
+def _retype_literal(value: Value, dtype: str) -> Value:
+    """An int literal written as a float where a float is meant: `0` becomes `0.0`."""
+    if is_float(dtype) and isinstance(value.tree, (ast.Constant, ast.UnaryOp)):
+        return replace(value, tree=literal(float(value.number or 0)))
+    return value
+
+
+def _needs_float32(source: str, target: str) -> bool:
+    """fp8 converts from and to float32 only; float64 and integers go there in two steps."""
+    eight = bits(target) == 8 and is_float(target)
+    from_eight = bits(source) == 8 and is_float(source)
+    return (eight and source != "float32") or (from_eight and target != "float32")
+
+
+def _holds(dtype: str, value: int | float | bool | None) -> bool:
+    """Whether `value` is exact in `dtype`, for the small numbers that literals are."""
+    if value is None or isinstance(value, bool):
+        return False
+    if not is_float(dtype):
+        if not isinstance(value, int):
+            return False
+        width, signed = bits(dtype), BY_NAME[dtype].kind == "int"
+        low, high = (-(2 ** (width - 1)), 2 ** (width - 1)) if signed else (0, 2**width)
+        return dtype != "bool" and low <= value < high
+    if value != value or value in (float("inf"), float("-inf")):
+        return True
+    mantissa = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}.get(dtype, 3)
+    if value == 0:
+        return True
+    fraction, exponent = math.frexp(abs(float(value)))
+    if not -5 <= exponent <= 15:
+        return dtype in ("float32", "float64")
+    return (fraction * 2.0**mantissa) % 1.0 == 0.0

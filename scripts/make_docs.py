@@ -1,0 +1,70 @@
+"""Writes docs/operators.md and docs/errors.md from the operators and the error catalogue.
+
+`python scripts/make_docs.py` writes them; a test holds that they are up to date.
+"""
+
+import inspect
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tile2triton.diagnostics_catalogue import CATALOGUE
+from tile2triton.ops import OPERATORS
+from tile2triton.ops.base import Operator
+
+KINDS = {
+    "kernel": "Kernels and tensors",
+    "allocation": "Tiles and variables",
+    "loop": "Loops",
+    "statement": "Statements on tiles and tensors",
+    "expression": "Expressions",
+    "hint": "Hints (they change no result)",
+}
+
+MADE = "This page is made from the code by `make docs`."
+
+
+def operators_page() -> str:
+    """Each operator's signature and docstring, by kind, then by name."""
+    lines = ["# The operators", "", MADE]
+    for kind, title in KINDS.items():
+        rows = sorted({o.name: o for o in OPERATORS.values() if o.kind == kind}.items())
+        if not rows:
+            continue
+        lines += ["", f"## {title}"]
+        for name, operator in rows:
+            lines += ["", f"### T.{name}", "", "```", f"T.{name}{signature(operator)}", "```"]
+            lines += ["", inspect.getdoc(operator.surface) or ""]
+            if operator.aliases:
+                lines += ["", "Also: " + ", ".join(f"`T.{a}`" for a in operator.aliases) + "."]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def signature(operator: Operator) -> inspect.Signature:
+    """The parameters and their defaults, without the annotations."""
+    full = inspect.signature(operator.surface)
+    bare = [p.replace(annotation=inspect.Parameter.empty) for p in full.parameters.values()]
+    return full.replace(parameters=bare, return_annotation=inspect.Signature.empty)
+
+
+def errors_page() -> str:
+    """Each code with what it means and what to do."""
+    lines = ["# The errors", "", MADE]
+    for code, entry in sorted(CATALOGUE.items()):
+        lines += ["", f"## {code}", "", str(entry)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+PAGES = {"docs/operators.md": operators_page, "docs/errors.md": errors_page}
+
+
+def main() -> None:
+    for path, page in PAGES.items():
+        (ROOT / path).write_text(page())
+        print(f"wrote {path}")
+
+
+if __name__ == "__main__":
+    main()

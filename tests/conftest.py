@@ -1,0 +1,34 @@
+"""Options and fixtures that all tests share: golden files, devices, poisoned memory."""
+
+import pytest
+import torch
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="write the expected texts from what the code gives; read the diff before you commit",
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test with a `device` runs in Triton's interpreter, and on a GPU where there is one."""
+    if "device" in metafunc.fixturenames:
+        devices = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+        marks = {"cpu": (), "cuda": (pytest.mark.cuda,)}
+        metafunc.parametrize("device", [pytest.param(d, marks=marks[d]) for d in devices])
+
+
+@pytest.fixture
+def poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fresh tensors hold NaN, or -1 where they are of integers: a kernel must write them all."""
+    empty = torch.empty
+
+    def poisoned_empty(*arguments: object, **options: object) -> torch.Tensor:
+        tensor = empty(*arguments, **options)
+        # All bits set is a NaN in every float format of IEEE's kind, fp8 included.
+        tensor.untyped_storage().fill_(0xFF)
+        return tensor
+
+    monkeypatch.setattr(torch, "empty", poisoned_empty)

@@ -1,0 +1,14 @@
+"""An asynchronous with."""
+
+import tile2triton
+import tile2triton.language as T
+
+
+@tile2triton.kernel
+def program():
+    @T.prim_func
+    async def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        async with T.Kernel(1, threads=128) as bx:
+            B[0] = A[0]
+
+    return main

@@ -1,0 +1,17 @@
+"""A loop with an else."""
+
+import tile2triton
+import tile2triton.language as T
+
+
+@tile2triton.kernel
+def program():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=128) as bx:
+            for k in T.serial(4):
+                B[k] = A[k]
+            else:
+                B[0] = 0.0
+
+    return main

@@ -1,0 +1,18 @@
+"""A match on a value of the kernel."""
+
+import tile2triton
+import tile2triton.language as T
+
+
+@tile2triton.kernel
+def program():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(2, threads=128) as bx:
+            match bx:
+                case 0:
+                    B[0] = A[0]
+                case _:
+                    B[1] = A[1]
+
+    return main

@@ -1,0 +1,17 @@
+"""A tile operator inside T.Parallel."""
+
+import tile2triton
+import tile2triton.language as T
+
+
+@tile2triton.kernel
+def program():
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float16"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128) as bx:
+            tile = T.alloc_fragment((64, 64), "float32")
+            for i in T.Parallel(64):
+                T.clear(tile)
+            T.copy(tile, C)
+
+    return main

@@ -1,0 +1,14 @@
+"""An operator of TileLang that has no meaning here."""
+
+import tile2triton
+import tile2triton.language as T
+
+
+@tile2triton.kernel
+def program():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=128) as bx:
+            T.shfl_sync(A[0], 1)
+
+    return main

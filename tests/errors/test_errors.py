@@ -1,0 +1,36 @@
+"""Each program in programs/ holds a mistake; its text in expected/ is all that is said of it."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+import tile2triton
+from tile2triton.diagnostics_catalogue import CATALOGUE
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+PROGRAMS = sorted(path.stem for path in (HERE / "programs").glob("*.py"))
+
+
+def message_of(program: str) -> str:
+    """What a user reads, with paths from the root of the repository."""
+    module = importlib.import_module(f"tests.errors.programs.{program}")
+    with pytest.raises(tile2triton.Error) as raised:
+        module.program().triton_source  # noqa: B018
+    return str(raised.value).replace(f"{ROOT}/", "").rstrip() + "\n"
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_message_names_the_line_and_the_remedy(program, request):
+    expected = HERE / "expected" / f"{program}.txt"
+    message = message_of(program)
+    if request.config.getoption("--update-golden"):
+        expected.parent.mkdir(exist_ok=True)
+        expected.write_text(message)
+    assert message == expected.read_text()
+    assert f"tests/errors/programs/{program}.py:" in message
+
+
+def test_every_program_has_its_text_and_every_text_its_program():
+    assert sorted(path.stem for path in (HERE / "expected").glob("*.txt")) == PROGRAMS

@@ -1,0 +1,86 @@
+"""Run the benchmarks' hand-written Triton in the interpreter against the oracles.
+
+TRITON_INTERPRET=1 python -m tests.hand_written
+"""
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import torch
+from torch import Tensor
+
+from benchmarks.triton_kernels import (
+    attention,
+    attention_pointers,
+    elementwise,
+    gemm,
+    linear_attention,
+    rows,
+    split_k_gemm,
+)
+from tests import oracles
+
+OPTIONS = {"num_warps": 4, "num_stages": 2}
+
+
+def main() -> None:
+    torch.manual_seed(0)
+    # The persistent kernel asks how many processors there are: three, so that each has work twice.
+    torch.cuda.get_device_properties = lambda _: SimpleNamespace(multi_processor_count=3)
+    for name, found, expected in (*gemms(), *attentions(), *others()):
+        error = ((found.double() - expected).norm() / expected.norm()).item()
+        assert error < 5e-4, f"{name}: relative error {error:.1e}"
+
+
+def random(*shape: int) -> Tensor:
+    return torch.randn(shape, dtype=torch.float16)
+
+
+def gemms() -> Iterator[tuple[str, Tensor, Tensor]]:
+    M, N, K = 70, 104, 72
+    tile = {"BLOCK_M": 32, "BLOCK_N": 64, "BLOCK_K": 32, "GROUP_M": 2, **OPTIONS}
+    a = random(M, K)
+    for transpose_b in (False, True):
+        b = random(N, K) if transpose_b else random(K, N)
+        expected = oracles.gemm(a, b, transpose_b)
+        yield "pointers", gemm.gemm_pointers(a, b, transpose_b, **tile), expected
+        yield "TMA", gemm.gemm_tma(a, b, transpose_b, **tile), expected
+        for subtile in (False, True):
+            found = gemm.gemm_persistent(a, b, transpose_b, SUBTILE=subtile, **tile)
+            yield "persistent", found, expected
+    c, b = torch.zeros((M, N)), random(K, N)
+    split_k_gemm.split_k_gemm(a, b, c, 2, 32, 64, 32, **OPTIONS)
+    yield "split-K", c, oracles.gemm(a, b)
+
+
+def attentions() -> Iterator[tuple[str, Tensor, Tensor]]:
+    for layout, shape in (("bshd", (2, 75, 2, 32)), ("bhsd", (2, 2, 75, 32))):
+        q, k, v = (random(*shape) for _ in range(3))
+        for causal in (False, True):
+            expected = oracles.flash_attention(q, k, v, causal, layout)
+            call = (q, k, v, causal, layout)
+            square = {"BLOCK_M": 32, "BLOCK_N": 32, **OPTIONS}
+            yield "rotated", attention.attention_rotated(*call, **square), expected
+            for blocks in ({"BLOCK_M": 32, "BLOCK_N": 16}, {"BLOCK_M": 16, "BLOCK_N": 32}):
+                config = {**blocks, **OPTIONS}
+                yield "TMA", attention.attention_tma(*call, **config), expected
+                found = attention_pointers.attention_pointers(*call, **config)
+                yield "pointers", found, expected
+
+
+def others() -> Iterator[tuple[str, Tensor, Tensor]]:
+    x, w, bias = random(33, 100), random(100), random(100)
+    rows_of = {"ROWS": 2, "num_warps": 4}
+    yield "softmax", rows.softmax(x, **rows_of), oracles.softmax(x)
+    yield "RMS norm", rows.rms_norm(x, w, 1e-6, **rows_of), oracles.rms_norm(x, w)
+    found = rows.layer_norm(x, w, bias, 1e-5, **rows_of)
+    yield "layer norm", found, oracles.layer_norm(x, w, bias)
+    found = elementwise.bias_gelu(x, bias, BLOCK_M=4, BLOCK_N=64, num_warps=4)
+    yield "GELU", found, oracles.bias_gelu(x, bias)
+    q, k, v = random(2, 75, 2, 32), random(2, 75, 2, 32), random(2, 75, 2, 48)
+    found = linear_attention.linear_attention(q, k, v, CHUNK=16, BLOCK_V=32, **OPTIONS)
+    yield "linear attention", found, oracles.linear_attention(q, k, v)
+
+
+if __name__ == "__main__":
+    main()

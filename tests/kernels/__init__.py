@@ -1,0 +1,1 @@
+"""Tile programs as users write them, shared by tests, documentation and benchmarks."""

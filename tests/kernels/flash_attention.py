@@ -1,0 +1,99 @@
+"""FlashAttention, forward: softmax(Q Kᵀ / √dim) V, block by block with a running maximum."""
+
+import tile2triton
+import tile2triton.language as T
+
+
+@tile2triton.kernel(out_idx=[3])
+def flash_attention(
+    batch,
+    heads,
+    seq_len,
+    dim,
+    is_causal=False,
+    layout="bshd",
+    dtype=T.float16,
+    block_M=128,
+    block_N=128,
+    num_stages=2,
+    threads=256,
+):
+    shape = (batch, seq_len, heads, dim) if layout == "bshd" else (batch, heads, seq_len, dim)
+    # With log2(e) folded into the scale, exp2 computes exp.
+    scale = dim**-0.5 * 1.4426950408889634
+
+    def rows(X, b, h, first, size):
+        region = slice(first, first + size)
+        return X[b, region, h, :] if layout == "bshd" else X[b, h, region, :]
+
+    @T.macro
+    def attend(Q_shared, K, V, first_row, by, bz, start, stop, masked, acc, row_max, row_sum):
+        K_shared = T.alloc_shared((block_N, dim), dtype)
+        V_shared = T.alloc_shared((block_N, dim), dtype)
+        scores = T.alloc_fragment((block_M, block_N), T.float32)
+        weights = T.alloc_fragment((block_M, block_N), dtype)
+        new_max = T.alloc_fragment((block_M,), T.float32)
+        rescale = T.alloc_fragment((block_M,), T.float32)
+
+        for k in T.Pipelined(start, stop, num_stages=num_stages):
+            T.copy(rows(K, bz, by, k * block_N, block_N), K_shared)
+            T.gemm(Q_shared, K_shared, scores, transpose_B=True, clear_accum=True)
+            if masked:
+                for i, j in T.Parallel(block_M, block_N):
+                    limit = first_row + i if is_causal else seq_len - 1
+                    if k * block_N + j > limit:
+                        scores[i, j] = -T.infinity(T.float32)
+
+            # What was summed under the old maximum is scaled to the new one.
+            T.reduce_max(scores, new_max, dim=1)
+            for i in T.Parallel(block_M):
+                new_max[i] = T.max(row_max[i], new_max[i] * scale)
+                rescale[i] = T.exp2(row_max[i] - new_max[i])
+                row_sum[i] = row_sum[i] * rescale[i]
+                row_max[i] = new_max[i]
+            for i, j in T.Parallel(block_M, block_N):
+                scores[i, j] = T.exp2(scores[i, j] * scale - row_max[i])
+            T.reduce_sum(scores, row_sum, dim=1, clear=False)
+            for i, j in T.Parallel(block_M, dim):
+                acc[i, j] = acc[i, j] * rescale[i]
+
+            T.copy(scores, weights)
+            T.copy(rows(V, bz, by, k * block_N, block_N), V_shared)
+            T.gemm(weights, V_shared, acc)
+
+    @T.prim_func
+    def main(
+        Q: T.Tensor(shape, dtype),
+        K: T.Tensor(shape, dtype),
+        V: T.Tensor(shape, dtype),
+        O: T.Tensor(shape, dtype),
+    ):
+        with T.Kernel(T.ceildiv(seq_len, block_M), heads, batch, threads=threads) as (bx, by, bz):
+            Q_shared = T.alloc_shared((block_M, dim), dtype)
+            acc = T.alloc_fragment((block_M, dim), T.float32)
+            row_max = T.alloc_fragment((block_M,), T.float32)
+            row_sum = T.alloc_fragment((block_M,), T.float32)
+
+            # Under a causal mask the last rows have the most work and go first.
+            block = T.ceildiv(seq_len, block_M) - 1 - bx if is_causal else bx
+            first_row = block * block_M
+            T.copy(rows(Q, bz, by, first_row, block_M), Q_shared)
+            T.clear(acc)
+            T.clear(row_sum)
+            T.fill(row_max, -T.infinity(T.float32))
+
+            # Only the blocks on the diagonal and past the end of the sequence need a mask.
+            stop = T.ceildiv(seq_len, block_N)
+            whole = seq_len // block_N
+            if is_causal:
+                stop = T.min(stop, T.ceildiv(first_row + block_M, block_N))
+                whole = first_row // block_N
+            attend(Q_shared, K, V, first_row, by, bz, 0, whole, False, acc, row_max, row_sum)
+            if is_causal or seq_len % block_N != 0:
+                attend(Q_shared, K, V, first_row, by, bz, whole, stop, True, acc, row_max, row_sum)
+
+            for i, j in T.Parallel(block_M, dim):
+                acc[i, j] = acc[i, j] / row_sum[i]
+            T.copy(acc, rows(O, bz, by, first_row, block_M))
+
+    return main

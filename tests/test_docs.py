@@ -1,0 +1,35 @@
+"""The documentation says what the code does: generated pages, the README's kernel, links."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = runpy.run_path(str(ROOT / "scripts/make_docs.py"))["PAGES"]
+PROSE = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def code_blocks(page: Path) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_generated_page_is_up_to_date(path):
+    assert (ROOT / path).read_text() == PAGES[path](), "run `make docs`"
+
+
+def test_readme_shows_the_first_kernel_and_its_triton():
+    example = ROOT / "examples/first_kernel.py"
+    kernel, triton = code_blocks(ROOT / "README.md")[:2]
+    assert kernel in example.read_text()
+    emitted = runpy.run_path(str(example))["softmax"].compile(columns=300).triton_source
+    assert triton.strip()
+    assert triton in emitted
+
+
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
+def test_links_lead_to_files(page):
+    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+        assert (page.parent / target).exists(), target

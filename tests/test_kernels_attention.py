@@ -1,0 +1,77 @@
+"""FlashAttention and linear attention: causal and full, both layouts, ragged lengths."""
+
+import pytest
+
+from tests import oracles
+from tests.kernel_case import Case
+from tests.kernels.flash_attention import flash_attention
+from tests.kernels.linear_attention import linear_attention
+
+BATCH, HEADS, DIM = 2, 2, 32
+# Key blocks of the size of the query blocks, half of it, and twice.
+BLOCKS = ((32, 32), (32, 16), (16, 32))
+
+
+def attention_case(
+    dtype: str, seq_len: int, is_causal: bool, layout: str, blocks: tuple[int, int] = BLOCKS[0]
+) -> Case:
+    bshd = layout == "bshd"
+    shape = (BATCH, seq_len, HEADS, DIM) if bshd else (BATCH, HEADS, seq_len, DIM)
+    block_m, block_n = blocks
+    return Case(
+        f"{dtype}-{layout}-{seq_len}-{'causal' if is_causal else 'full'}-{block_m}x{block_n}",
+        flash_attention,
+        lambda q, k, v: oracles.flash_attention(q, k, v, is_causal, layout),
+        (shape, shape, shape),
+        dtype,
+        sizes=(BATCH, HEADS, seq_len, DIM),
+        parameters={
+            "is_causal": is_causal,
+            "layout": layout,
+            "block_M": block_m,
+            "block_N": block_n,
+            "threads": 128,
+        },
+    )
+
+
+def linear_case(dtype: str, seq_len: int) -> Case:
+    keys, values = (BATCH, seq_len, HEADS, DIM), (BATCH, seq_len, HEADS, 48)
+    return Case(
+        f"linear-{dtype}-{seq_len}",
+        linear_attention,
+        oracles.linear_attention,
+        (keys, keys, values),
+        dtype,
+        parameters={"chunk": 16, "block_V": 32, "threads": 128},
+    )
+
+
+CASES = (
+    *(
+        attention_case("float16", seq_len, is_causal, layout)
+        for layout in ("bshd", "bhsd")
+        for is_causal in (False, True)
+        for seq_len in (64, 75)
+    ),
+    *(
+        attention_case("float16", 75, is_causal, "bshd", blocks)
+        for is_causal in (False, True)
+        for blocks in BLOCKS[1:]
+    ),
+    *(attention_case("bfloat16", 75, is_causal, "bshd") for is_causal in (False, True)),
+    # Shorter than one block.
+    *(attention_case("float16", 5, is_causal, "bshd") for is_causal in (False, True)),
+    *(linear_case(dtype, seq_len) for dtype in ("float16", "bfloat16") for seq_len in (48, 43)),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_reference_equals_the_oracle(case: Case) -> None:
+    case.check(case.run_reference())
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.usefixtures("poisoned")
+def test_kernel_equals_the_oracle(case: Case, device: str) -> None:
+    case.check(case.run(device))

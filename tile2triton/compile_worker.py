@@ -1,0 +1,108 @@
+"""The process that compiles: jobs come in as lines of JSON, results go out the same way.
+
+It stands apart from its caller because LLVM ends the process that it finds a mistake in.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TextIO
+
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+
+from .kernel_report import AMD_INSTRUCTIONS, NVIDIA_INSTRUCTIONS, count_instructions
+from .knobs import cuobjdump_path
+from .runtime import import_module
+from .targets import target
+
+_MODULES: dict[str, ModuleType] = {}
+
+
+def main() -> None:
+    answers = _claim_output()
+    for line in sys.stdin:
+        started = time.monotonic()
+        try:
+            answer = compile_job(json.loads(line))
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        answer["seconds"] = time.monotonic() - started
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+def compile_job(job: dict[str, Any]) -> dict[str, Any]:
+    """Compile one job to machine code and read its figures."""
+    path = job["path"]
+    if path not in _MODULES:
+        _MODULES[path] = import_module(Path(path).read_text(), Path(path))
+    kernel = getattr(_MODULES[path], job["kernel"])
+    names = kernel.arg_names
+    count = len(job["types"])
+    if len(names) != count + len(job["constants"]):
+        raise ValueError(f"{job['kernel']} takes {len(names)} arguments, the facts name others")
+    signature = dict(zip(names, [*job["types"], *["constexpr"] * len(job["constants"])]))
+    source = ASTSource(
+        kernel,
+        signature,
+        constexprs=dict(zip(names[count:], job["constants"].values())),
+        attrs={(int(index),): given for index, given in job["attributes"].items() if given},
+    )
+    goal = target(job["target"])
+    compiled = triton.compile(
+        source,
+        target=GPUTarget(goal.backend, goal.arch, goal.warp_size),
+        # Triton 3.9 warns unless it is told; contraction is what the JIT does.
+        options={**job["options"], "enable_fp_fusion": True},
+    )
+    read = _nvidia_figures if goal.backend == "cuda" else _amd_figures
+    return {"shared_memory": compiled.metadata.shared, **read(compiled.asm)}
+
+
+def _nvidia_figures(assembly: Any) -> dict[str, Any]:
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(assembly["cubin"])
+        file.flush()
+        usage = subprocess.run(
+            [cuobjdump_path(), "--dump-resource-usage", file.name],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+    registers, stack = _number(r"REG:(\d+)", usage), _number(r"STACK:(\d+)", usage)
+    counted = count_instructions(assembly["ptx"], NVIDIA_INSTRUCTIONS)
+    return {"registers": registers, "spills": stack // 4, "instructions": counted}
+
+
+def _amd_figures(assembly: Any) -> dict[str, Any]:
+    text = assembly["amdgcn"]
+    return {
+        "registers": _number(r"\.vgpr_count:\s+(\d+)", text),
+        "spills": _number(r"\.vgpr_spill_count:\s+(\d+)", text),
+        "instructions": count_instructions(text, AMD_INSTRUCTIONS),
+    }
+
+
+def _number(pattern: str, text: str) -> int:
+    found = re.search(pattern, text)
+    assert found is not None, f"the compiler's listing lacks {pattern}"
+    return int(found[1])
+
+
+def _claim_output() -> TextIO:
+    """Keep standard output for answers; what compilers print joins standard error."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    return answers
+
+
+if __name__ == "__main__":
+    main()

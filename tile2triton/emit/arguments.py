@@ -1,0 +1,221 @@
+"""The check of a launcher's arguments: one cheap condition, and words for the case it fails."""
+
+import ast
+from collections.abc import Callable, Iterable
+
+from rewrites import dtypes
+from rewrites.facts import Facts, Tensor
+from rewrites.quote import expr, name, stmts
+from rewrites.tree import names_in
+from tile2triton.emit.names import HostNames, input_tensors, scalar_parameters
+
+CHECKED = '''
+def checked(name, tensor, sizes, wanted, dtype, device=None):
+    """The sizes of an argument that fits; an error that says why another does not."""
+    if not isinstance(tensor, torch.Tensor):
+        found = "None" if tensor is None else type(tensor).__name__
+        raise TypeError(f"{name} must be a torch.Tensor, found {found}")
+    found = tuple(tensor.shape)
+    if len(found) != len(wanted):
+        raise ValueError(
+            f"{name} must have {len(wanted)} dimensions, {sizes}, "
+            + f"found {len(found)}: {found}"
+        )
+    if any(size not in (None, here) for size, here in zip(wanted, found)):
+        values = tuple("any" if size is None else size for size in wanted)
+        raise ValueError(f"{name} must be of shape {sizes} = {values}, found {found}")
+    if tensor.dtype != dtype:
+        raise TypeError(
+            f"{name} must be {dtype}, found {tensor.dtype}; pass {name}.to({dtype})"
+        )
+    if not tensor.is_contiguous():
+        raise ValueError(
+            f"{name} must be contiguous, found strides {tensor.stride()}; "
+            + f"pass {name}.contiguous()"
+        )
+    if device is not None and tensor.device != device:
+        raise ValueError(
+            f"{name} must be on {device}, found {tensor.device}; "
+            + f"pass {name}.to('{device}')"
+        )
+    return found
+'''
+
+
+def read_and_check(facts: Facts, host: HostNames) -> list[ast.stmt]:
+    """Read the sizes from the arguments and refuse arguments that do not fit."""
+    if not facts.parameters:
+        return []
+    reads = [stmt for tensor in input_tensors(facts) for stmt in _reads(tensor, facts)]
+    conditions = list(_conditions(facts))
+    body = reads
+    if conditions:
+        body += stmts("fits = all_of", fits=host.fits, all_of=_all(conditions))
+    else:
+        body += stmts("fits = True", fits=host.fits)
+    (guarded,) = stmts(
+        "try:\n    pass\nexcept (AttributeError, IndexError, TypeError, ValueError):\n    fits = False",
+        fits=host.fits,
+    )
+    assert isinstance(guarded, ast.Try)
+    guarded.body = body
+    passed = ast.Call(name(host.refuse), [name(key) for key in facts.parameters], [])
+    return [guarded, *stmts("if not fits:\n    refuse", fits=host.fits, refuse=passed)]
+
+
+def checked_arguments(facts: Facts, host: HostNames) -> list[ast.stmt]:
+    """The functions that say which argument does not fit, and why."""
+    if not facts.parameters:
+        return []
+    body = stmts('"""Say which argument does not fit, and why."""')
+    for scalar in scalar_parameters(facts):
+        body += _refuse_scalar(scalar, facts)
+    first: Tensor | None = None
+    known = {*facts.constants, *scalar_parameters(facts)}
+    for tensor in _in_order_of_need(facts):
+        body += _call_checked(tensor, first, known, facts, host)
+        known |= {key for key, (source, _) in facts.dims.items() if source == tensor.name}
+        first = first or tensor
+    body += stmts(f"raise ValueError('these arguments do not fit {facts.name}')")
+    (refuse,) = stmts("def refuse(): pass", refuse=host.refuse)
+    assert isinstance(refuse, ast.FunctionDef)
+    refuse.name = host.refuse
+    refuse.args.args = [ast.arg(key) for key in facts.parameters]
+    refuse.body = body
+    result: list[ast.stmt] = [refuse]
+    if first is not None:
+        (checked,) = stmts(CHECKED)
+        assert isinstance(checked, ast.FunctionDef)
+        checked.name = host.checked
+        result.append(checked)
+    return result
+
+
+def torch_dtype(dtype: str) -> ast.expr:
+    return expr(f"torch.{dtypes.BY_NAME[dtypes.ALIASES.get(dtype, dtype)].torch}")
+
+
+def _own_dims(tensor: Tensor, facts: Facts) -> dict[int, str]:
+    """The run-time sizes that are read from this tensor, by axis."""
+    return {axis: key for key, (source, axis) in facts.dims.items() if source == tensor.name}
+
+
+def _is_unpacked(tensor: Tensor, facts: Facts) -> bool:
+    return tensor.rank > 0 and len(_own_dims(tensor, facts)) == tensor.rank
+
+
+def _reads(tensor: Tensor, facts: Facts) -> list[ast.stmt]:
+    own = _own_dims(tensor, facts)
+    if _is_unpacked(tensor, facts):
+        names = ", ".join(own[axis] for axis in range(tensor.rank))
+        target = f"({names},)" if tensor.rank == 1 else names
+        return stmts(f"{target} = tensor.shape", tensor=name(tensor.name))
+    return [
+        stmt
+        for axis in sorted(own)
+        for stmt in stmts(f"{own[axis]} = tensor.shape[{axis}]", tensor=name(tensor.name))
+    ]
+
+
+def _conditions(facts: Facts) -> Iterable[ast.expr]:
+    """Everything that must hold; tensors that must be alike share a comparison."""
+    for scalar in scalar_parameters(facts):
+        kind = dtypes.BY_NAME[facts.scalars[scalar]].kind
+        test = "isinstance(value, (int, float))" if kind == "float" else "type(value) is kind"
+        yield expr(test, value=name(scalar), kind=name("bool" if kind == "bool" else "int"))
+    tensors = input_tensors(facts)
+    shapes = [tensor for tensor in tensors if not _is_unpacked(tensor, facts)]
+    yield from _alike(shapes, "shape", lambda tensor: ast.Tuple(list(tensor.shape), ast.Load()))
+    yield from _alike(tensors, "dtype", lambda tensor: torch_dtype(tensor.dtype))
+    for tensor in tensors:
+        if tensor.rank > 0:
+            yield expr("tensor.is_contiguous()", tensor=name(tensor.name))
+    if len(tensors) > 1:
+        devices = [expr("tensor.get_device()", tensor=name(tensor.name)) for tensor in tensors]
+        yield _equal(devices)
+
+
+def _alike(
+    tensors: list[Tensor], attribute: str, wanted: Callable[[Tensor], ast.expr]
+) -> Iterable[ast.expr]:
+    groups: dict[str, list[ast.expr]] = {}
+    expected: dict[str, ast.expr] = {}
+    for tensor in tensors:
+        value = wanted(tensor)
+        key = ast.unparse(value)
+        expected.setdefault(key, value)
+        found = expr(f"tensor.{attribute}", tensor=name(tensor.name))
+        groups.setdefault(key, []).append(found)
+    for key, found_here in groups.items():
+        yield _equal([*found_here, expected[key]])
+
+
+def _equal(values: list[ast.expr]) -> ast.expr:
+    return ast.Compare(values[0], [ast.Eq() for _ in values[1:]], values[1:])
+
+
+def _all(conditions: list[ast.expr]) -> ast.expr:
+    return conditions[0] if len(conditions) == 1 else ast.BoolOp(ast.And(), conditions)
+
+
+def _refuse_scalar(scalar: str, facts: Facts) -> list[ast.stmt]:
+    kind = dtypes.BY_NAME[facts.scalars[scalar]].kind
+    if kind == "float":
+        test, words = "not isinstance(value, (int, float))", "a float"
+    elif kind == "bool":
+        test, words = "type(value) is not bool", "a bool"
+    else:
+        test, words = "type(value) is not int", "an int"
+    return stmts(
+        f"if {test}:\n"
+        f"    raise TypeError(f'{scalar} must be {words}, found {{type(value).__name__}}')",
+        value=name(scalar),
+    )
+
+
+def _in_order_of_need(facts: Facts) -> list[Tensor]:
+    """The input tensors, those first from which the sizes of others are read."""
+    waiting = input_tensors(facts)
+    known = {*facts.constants, *scalar_parameters(facts)}
+    result: list[Tensor] = []
+    while waiting:
+        ready = (tensor for tensor in waiting if _needs(tensor, facts) <= known)
+        chosen = next(ready, waiting[0])
+        waiting.remove(chosen)
+        known |= set(_own_dims(chosen, facts).values())
+        result.append(chosen)
+    return result
+
+
+def _needs(tensor: Tensor, facts: Facts) -> set[str]:
+    """The names in a tensor's shape that are not read from it."""
+    used = set().union(*(names_in(size) for size in tensor.shape))
+    return used - set(_own_dims(tensor, facts).values())
+
+
+def _call_checked(
+    tensor: Tensor, first: Tensor | None, known: set[str], facts: Facts, host: HostNames
+) -> list[ast.stmt]:
+    own = _own_dims(tensor, facts)
+    sizes = ast.unparse(ast.Tuple(list(tensor.shape), ast.Load()))
+    wanted: list[ast.expr] = [
+        size if axis not in own and names_in(size) <= known else ast.Constant(None)
+        for axis, size in enumerate(tensor.shape)
+    ]
+    call = expr(
+        "checked(label, tensor, sizes, wanted, dtype)",
+        checked=host.checked,
+        label=ast.Constant(tensor.name),
+        tensor=name(tensor.name),
+        sizes=ast.Constant(sizes),
+        wanted=ast.Tuple(wanted, ast.Load()),
+        dtype=torch_dtype(tensor.dtype),
+    )
+    if first is not None:
+        assert isinstance(call, ast.Call)
+        call.args.append(expr("tensor.device", tensor=name(first.name)))
+    if not own:
+        return [ast.Expr(call)]
+    targets = [own.get(axis, "_") for axis in range(tensor.rank)]
+    target = f"({targets[0]},)" if tensor.rank == 1 else ", ".join(targets)
+    return stmts(f"{target} = call", call=call)

@@ -1,0 +1,185 @@
+"""The launcher: the function of the emitted module that a user calls."""
+
+import ast
+
+from rewrites.dtypes import is_float as is_float_dtype
+from rewrites.facts import Descriptor, Facts, Launch, Tensor
+from rewrites.nodes import Comment
+from rewrites.quote import expr, literal, name, stmts
+from tile2triton.emit.arguments import read_and_check, torch_dtype
+from tile2triton.emit.grid import computed_grid, may_be_empty
+from tile2triton.emit.names import HostNames, input_tensors, scalar_parameters
+
+# The address of what a TMA descriptor describes must be a multiple of this many bytes.
+ALIGNMENT = 16
+
+
+def launcher(facts: Facts, host: HostNames, tree: ast.Module) -> ast.FunctionDef:
+    """`def <facts.name>(<facts.parameters>)`: check, allocate, launch, return the outputs."""
+    body: list[ast.stmt] = [ast.Expr(ast.Constant(_docstring(facts)))]
+    body += read_and_check(facts, host)
+    body += _on_the_right_gpu(facts, host)
+    for tensor in facts.tensors.values():
+        if tensor.role != "input":
+            body += _allocation(tensor, facts)
+    described: set[str] = set()
+    written = written_descriptors(tree)
+    for launch in facts.launches:
+        body += _launch(launch, facts, host, written, described)
+    if facts.outputs:
+        body.append(_return(facts))
+    (function,) = stmts("def launcher(): pass")
+    assert isinstance(function, ast.FunctionDef)
+    function.name = facts.name
+    function.args.args = [ast.arg(key) for key in facts.parameters]
+    function.body = body
+    return function
+
+
+def _docstring(facts: Facts) -> str:
+    """What goes in and what comes out, as types."""
+    given = [_described(key, facts) for key in facts.parameters]
+    made = [_described(key, facts) for key in facts.outputs]
+    line = ", ".join(given) + (" -> " + ", ".join(made) if made else "")
+    if len(line) < 88 - 4 - 2 * 3:
+        return f"{line}." if line else "Launch the kernel."
+    lines = ["Arguments:", *given] if given else []
+    lines += ["Results:", *made] if made else []
+    indented = (entry if entry.endswith(":") else f"    {entry}" for entry in lines)
+    return "\n    ".join([*indented, ""])
+
+
+def _described(key: str, facts: Facts) -> str:
+    tensor = facts.tensors.get(key)
+    if tensor is None:
+        return f"{key}: {facts.scalars[key]}"
+    return f"{key}: {ast.unparse(_shape(tensor))} {tensor.dtype}"
+
+
+def _shape(tensor: Tensor) -> ast.expr:
+    return ast.Tuple(list(tensor.shape), ast.Load())
+
+
+def _on_the_right_gpu(facts: Facts, host: HostNames) -> list[ast.stmt]:
+    """Call the launcher again where the first tensor's GPU is not the current one."""
+    tensors = input_tensors(facts)
+    if not tensors:
+        return []
+    again = ast.Call(name(facts.name), [name(key) for key in facts.parameters], [])
+    return stmts(
+        "if several and x.get_device() not in (-1, torch.cuda.current_device()):\n"
+        "    with torch.cuda.device(x.device):\n"
+        "        return again",
+        several=host.several_gpus,
+        x=name(tensors[0].name),
+        again=again,
+    )
+
+
+def _allocation(tensor: Tensor, facts: Facts) -> list[ast.stmt]:
+    given = input_tensors(facts)
+    shape = _shape(tensor)
+    kind = torch_dtype(tensor.dtype)
+    alike = [other for other in given if other.dtype == tensor.dtype]
+    for other in alike:
+        if ast.unparse(_shape(other)) == ast.unparse(shape):
+            value = expr("torch.empty_like(other)", other=name(other.name))
+            break
+    else:
+        if alike:
+            value = expr("other.new_empty(shape)", other=name(alike[0].name), shape=shape)
+        elif given:
+            value = expr(
+                "other.new_empty(shape, dtype=kind)",
+                other=name(given[0].name),
+                shape=shape,
+                kind=kind,
+            )
+        else:
+            value = expr(
+                "torch.empty(shape, dtype=kind, device='cuda' if gpu else 'cpu')",
+                shape=shape,
+                kind=kind,
+                gpu=expr("torch.cuda.is_available()"),
+            )
+    return stmts("target = value", target=tensor.name, value=value)
+
+
+def _launch(
+    launch: Launch, facts: Facts, host: HostNames, written: set[str], described: set[str]
+) -> list[ast.stmt]:
+    body = computed_grid(launch, facts, host)
+    grid = name(host.grid_of(launch, facts))
+    call: list[ast.stmt] = []
+    for made in launch.descriptors:
+        if made.name not in described:
+            call += _descriptor(made, facts, made.name in written)
+            described.add(made.name)
+    call.append(_call(launch, facts, grid))
+    if not may_be_empty(launch, facts):
+        return body + call
+    if len(facts.launches) == 1:
+        leave = _return(facts) if facts.outputs else ast.Return(None)
+        return [*body, ast.If(expr("0 in grid", grid=grid), [leave], []), *call]
+    return [*body, ast.If(expr("0 not in grid", grid=grid), call, [])]
+
+
+def _call(launch: Launch, facts: Facts, grid: ast.expr) -> ast.stmt:
+    arguments: list[ast.expr] = []
+    for key in launch.arguments:
+        is_float = key in scalar_parameters(facts) and is_float_dtype(facts.scalars[key])
+        # An int would make Triton compile the parameter as an integer.
+        arguments.append(expr("float(x)", x=name(key)) if is_float else name(key))
+    keywords = [ast.keyword(key, name(key)) for key in launch.constants]
+    keywords.append(ast.keyword("num_warps", literal(launch.num_warps)))
+    keywords.append(ast.keyword("num_stages", literal(launch.num_stages)))
+    kernel = expr("kernel[grid]", kernel=name(launch.kernel), grid=grid)
+    return ast.Expr(ast.Call(kernel, arguments, keywords))
+
+
+def _descriptor(made: Descriptor, facts: Facts, is_written: bool) -> list[ast.stmt]:
+    """A TMA descriptor; an input at an odd address is copied to a good one."""
+    tensor = facts.tensors[made.tensor]
+    result: list[ast.stmt] = []
+    if tensor.role == "input" and is_written:
+        result += stmts(
+            f"if x.data_ptr() % {ALIGNMENT}:\n"
+            f"    raise ValueError('{tensor.name} must start at a multiple of {ALIGNMENT} bytes')",
+            x=name(tensor.name),
+        )
+    elif tensor.role == "input":
+        (copied,) = stmts(
+            f"if x.data_ptr() % {ALIGNMENT}:\n    x = x.clone()", x=tensor.name
+        )
+        result += [Comment(f"TMA reads from multiples of {ALIGNMENT} bytes only."), copied]
+    strides: list[ast.expr] = [ast.Constant(1)]
+    for size in reversed(tensor.shape[1:]):
+        inner = strides[0]
+        first = isinstance(inner, ast.Constant) and inner.value == 1
+        strides.insert(0, size if first else expr("size * inner", size=size, inner=inner))
+    result += stmts(
+        "target = TensorDescriptor(tensor, shape, strides, block)",
+        target=made.name,
+        tensor=name(tensor.name),
+        shape=ast.List(list(tensor.shape), ast.Load()),
+        strides=ast.List(strides, ast.Load()),
+        block=ast.List(list(made.block), ast.Load()),
+    )
+    return result
+
+
+def written_descriptors(tree: ast.Module) -> set[str]:
+    """The names on which a kernel calls a method that writes."""
+    return {
+        node.func.value.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.attr.startswith(("store", "scatter", "atomic"))
+    }
+
+
+def _return(facts: Facts) -> ast.stmt:
+    values: list[ast.expr] = [name(key) for key in facts.outputs]
+    return ast.Return(values[0] if len(values) == 1 else ast.Tuple(values, ast.Load()))

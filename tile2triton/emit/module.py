@@ -1,0 +1,72 @@
+"""The emitted module: docstring, imports, kernels, named constants, launcher and its checks."""
+
+import ast
+import os
+import textwrap
+
+from rewrites.facts import Facts
+from rewrites.nodes import Blank, Comment
+from rewrites.quote import literal, stmts
+from rewrites.tree import names_in
+from tile2triton.emit.arguments import checked_arguments
+from tile2triton.emit.grid import fixed_grids
+from tile2triton.emit.launcher import launcher
+from tile2triton.emit.names import HostNames
+from tile2triton.printer import to_source
+
+# What an import brings and the statement, in the order in which a module imports.
+IMPORTS = (
+    ("torch", "import torch"),
+    ("triton", "import triton"),
+    ("tl", "import triton.language as tl"),
+    ("libdevice", "from triton.language.extra import libdevice"),
+    ("TensorDescriptor", "from triton.tools.tensor_descriptor import TensorDescriptor"),
+)
+
+
+def emit(tree: ast.Module, facts: Facts) -> str:
+    """The text of a module that needs triton and torch only.
+
+    `tree` holds the lowered kernels. The module's function `facts.name` has the user's signature:
+    it checks its arguments, allocates the outputs, launches and returns the outputs.
+    """
+    host = HostNames.of(facts)
+    launch = launcher(facts, host, tree)
+    grids = fixed_grids(facts, host)
+    shown = _constants(facts, [launch, *grids])
+    body = [*tree.body, *shown, *grids, *_gpu_count(facts, host), launch]
+    body += checked_arguments(facts, host)
+    header = ast.Expr(ast.Constant(_docstring(facts)))
+    return to_source(ast.Module([header, *_imports(body), *body], []))
+
+
+def _docstring(facts: Facts) -> str:
+    source = os.path.basename(facts.filename)
+    lines = [f"{facts.name}: emitted from {source} by tile2triton."]
+    if facts.settings:
+        settings = ", ".join(f"{key}={value}" for key, value in facts.settings.items())
+        wrapped = textwrap.fill(f"Specialised for {settings}.", 88, break_long_words=False)
+        lines += ["", wrapped, ""]
+    return "\n".join(lines)
+
+
+def _imports(body: list[ast.stmt]) -> list[ast.stmt]:
+    used = names_in(ast.Module(body, []))
+    return [stmt for brings, text in IMPORTS if brings in used for stmt in stmts(text)]
+
+
+def _constants(facts: Facts, readers: list[ast.stmt]) -> list[ast.stmt]:
+    """The named constants that the launcher passes on or computes with."""
+    used = set().union(*(names_in(reader) for reader in readers))
+    result: list[ast.stmt] = [Comment("The constants of the kernels; tile sizes may be tuned here.")]
+    for key, value in facts.constants.items():
+        if key in used:
+            result += stmts("target = value", target=key, value=literal(value))
+    return result if len(result) > 1 else []
+
+
+def _gpu_count(facts: Facts, host: HostNames) -> list[ast.stmt]:
+    if not any(tensor.role == "input" for tensor in facts.tensors.values()):
+        return []
+    count = stmts("several = torch.cuda.device_count() > 1", several=host.several_gpus)
+    return [Blank(), *count]

@@ -1,0 +1,108 @@
+"""Branches and loops of the kernel while their bodies are traced."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tile2triton.frontend.builder import Block, Builder
+from tile2triton.frontend.failures import failure
+from tile2triton.frontend.loops import Loop, loop_values
+from tile2triton.frontend.positions import here
+from tile2triton.frontend.scopes import Scope
+from tile2triton.frontend.values import Dynamic
+
+
+class Choice:
+    """An `if`: decided while tracing, or with both of its sides recorded."""
+
+    def __init__(
+        self, builder: Builder, scope: Scope, decided: bool | None, test: Dynamic | None
+    ) -> None:
+        self.builder = builder
+        self.scope = scope
+        self.decided = decided
+        if test is None:
+            return
+        self.sides = (Block("branch"), Block("branch"))
+        self.before = scope.snapshot()
+        statement = ast.If(test.tree, [], [])
+        settled = builder.record(statement)
+        assert isinstance(settled, ast.If)
+        self.statement = settled
+        self.parent = builder.block
+        builder.open(self.sides[0])
+
+    def then(self) -> bool:
+        """Whether to run the first side."""
+        return self.decided is not False
+
+    def otherwise(self) -> bool:
+        """Whether to run the second side, which sees the names as they were before the first."""
+        if self.decided is not None:
+            return not self.decided
+        self.builder.close()
+        self.after_first = self.scope.snapshot()
+        self.scope.restore(self.before)
+        self.builder.open(self.sides[1])
+        return True
+
+    def end(self) -> None:
+        """Close what is open and keep what was recorded."""
+        if self.decided is not None:
+            return
+        self.builder.close()
+        first, second = self.sides
+        for name, binding in getattr(self, "after_first", {}).items():
+            if self.before.get(name) is not binding:
+                self.scope.bindings[name] = binding
+        self.scope.forget_since(self.before, first)
+        if not first.body and not second.body:
+            self.parent.body.remove(self.statement)
+            return
+        placeholder = ast.copy_location(ast.Pass(), self.statement)
+        self.statement.body = first.body or [placeholder]
+        self.statement.orelse = second.body
+
+
+def loop_turns(
+    builder: Builder, scope: Scope, loop: Loop, targets: Any, carried: tuple[str, ...]
+) -> Iterator[Any]:
+    """Record a `for`; its body is traced once."""
+    block = Block("parallel" if loop.is_parallel else "loop", carried=frozenset(carried))
+    names, target = loop.counters(builder, block, targets)
+    statement = ast.For(target, loop.header(builder), [], [])
+    statement.type_comment = None
+    settled = builder.record(statement)
+    assert isinstance(settled, ast.For)
+    parent = builder.block
+    builder.open(block)
+    yield loop_values(names, targets)
+    builder.close()
+    settled.body = block.body
+    if not block.body:
+        parent.body.remove(settled)
+
+
+def while_turns(
+    builder: Builder, scope: Scope, test: Callable[[], Any], carried: tuple[str, ...]
+) -> Iterator[None]:
+    """Record a `while`; its body is traced once."""
+    condition = test()
+    if not isinstance(condition, Dynamic):
+        if not condition:
+            return
+        raise failure(
+            "T2T168",
+            "this loop would never end: its condition is the same in every turn",
+            found=(f"condition: {condition!r}",),
+            hint="compare a variable from T.alloc_var, which the loop changes",
+        )
+    block = Block("loop", carried=frozenset(carried))
+    settled = builder.record(ast.While(condition.tree, [], []), here())
+    assert isinstance(settled, ast.While)
+    builder.open(block)
+    yield
+    builder.close()
+    settled.body = block.body or [ast.copy_location(ast.Pass(), settled)]

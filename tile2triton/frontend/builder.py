@@ -1,0 +1,215 @@
+"""The program under construction: open blocks, what is bound in them, and the facts beside it."""
+
+from __future__ import annotations
+
+import ast
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from rewrites.facts import Facts, Tensor
+from rewrites.nodes import Blank, Comment
+from rewrites.quote import place
+from tile2triton.diagnostics import Diagnostic, TileError, at_node
+from tile2triton.frontend.failures import failure
+from tile2triton.frontend.names import Names
+from tile2triton.frontend.positions import Position, here
+from tile2triton.frontend.statics import StaticName
+
+
+class DimName(ast.Name):
+    """The name of a run-time size in a tree that is not yet recorded."""
+
+    dtype: str
+
+
+@dataclass
+class Block:
+    """A list of statements that is being filled; `kind` is "function", "kernel", "loop" or "branch"."""
+
+    kind: str
+    body: list[ast.stmt] = field(default_factory=list)
+    # Comments and blank lines that wait for the next statement.
+    pending: list[ast.stmt] = field(default_factory=list)
+    # Names read in a loop before they are assigned there: they would carry over iterations.
+    carried: frozenset[str] = frozenset()
+    is_open: bool = True
+
+
+class Builder:
+    """Records statements in canonical form. One is active in a thread while it traces a kernel."""
+
+    def __init__(self, name: str, filename: str) -> None:
+        self.facts = Facts(name=name, filename=filename)
+        self.names = Names()
+        self.names.claim(name)
+        self.root = Block("function")
+        self.blocks = [self.root]
+        # Where each let, tile, loop variable, … was bound.
+        self.bound: dict[str, Block] = {}
+        # Names whose value never changes after it was bound.
+        self.immutable: set[str] = set()
+        self.problems: list[Diagnostic] = []
+        # Sizes and whatever else the tracing of an eager kernel is given or asked for.
+        self.consts: dict[str, Any] = {}
+        self.empties: list[str] = []
+        self.dims: dict[str, str] = {}
+
+    @property
+    def block(self) -> Block:
+        return self.blocks[-1]
+
+    def record(self, statement: ast.stmt, position: Position | None = None) -> ast.stmt:
+        """Append a statement, with everything in it settled and placed."""
+        (position or here()).put(statement)
+        settled = cast(ast.stmt, self.settle(statement))
+        place(settled, statement)
+        self._drop_own_filename(settled)
+        self.flush()
+        self.block.body.append(settled)
+        return settled
+
+    def flush(self) -> None:
+        """Place the comments and the blank line that wait for a statement."""
+        block = self.block
+        if not block.body and block.pending and isinstance(block.pending[0], Blank):
+            del block.pending[0]
+        block.body += block.pending
+        block.pending = []
+
+    @contextmanager
+    def inside(self, block: Block) -> Iterator[None]:
+        """Fill a block; what waits at its end is a last comment of the block."""
+        self.open(block)
+        yield
+        self.close()
+
+    def open(self, block: Block) -> None:
+        self.blocks.append(block)
+
+    def close(self) -> None:
+        block = self.blocks.pop()
+        while block.pending and isinstance(block.pending[-1], Blank):
+            block.pending.pop()
+        if block.body:
+            block.body += block.pending
+        block.pending = []
+        block.is_open = False
+
+    def bind(self, wanted: str, is_mutable: bool = False) -> str:
+        """A new name, bound in the block that is open."""
+        name = self.names.claim(wanted)
+        self.bound[name] = self.block
+        if not is_mutable:
+            self.immutable.add(name)
+        return name
+
+    def bind_counter(self, wanted: str, extent: ast.expr, block: Block) -> str:
+        """The variable of a loop or of the grid; siblings that run alike share their name."""
+        shown = f"{block.kind} {ast.dump(extent)}"
+        known = self.names.known_counter(wanted, shown)
+        is_free = known is None or not self.bound[known].is_open
+        name = self.names.counter(wanted, shown, is_free)
+        self.bound[name] = block
+        self.immutable.add(name)
+        return name
+
+    def settle(self, node: ast.AST) -> ast.AST:
+        """A copy that shares no node with another tree, with names of numbers and sizes chosen."""
+        if isinstance(node, StaticName):
+            name, is_new = self.names.constant(node.id, node.value)
+            if is_new:
+                self.facts.constants[name] = node.value
+            return _copied(node, ast.Name(name, ast.Load()))
+        if isinstance(node, DimName):
+            return _copied(node, ast.Name(self.dim(node.id, node.dtype), ast.Load()))
+        if isinstance(node, ast.Name):
+            block = self.bound.get(node.id)
+            if block is not None and not block.is_open:
+                self._refuse_dead(node)
+        new = type(node).__new__(type(node))
+        new.__dict__.update(node.__dict__)
+        for attribute in node._fields:
+            value = node.__dict__.get(attribute)
+            if isinstance(value, ast.AST):
+                setattr(new, attribute, self.settle(value))
+            elif isinstance(value, list):
+                items = [self.settle(x) if isinstance(x, ast.AST) else x for x in value]
+                setattr(new, attribute, items)
+        return new
+
+    def dim(self, wanted: str, dtype: str) -> str:
+        """The name of a run-time size in the program."""
+        if wanted not in self.dims:
+            self.dims[wanted] = self.names.claim(wanted)
+            self.facts.scalars[self.dims[wanted]] = dtype
+        return self.dims[wanted]
+
+    def add_tensor(self, name: str, shape: tuple[ast.expr, ...], dtype: str, role: str) -> None:
+        trees = tuple(cast(ast.expr, self.settle(tree)) for tree in shape)
+        self.facts.tensors[name] = Tensor(name, trees, dtype, role)
+        self.bound[name] = self.root
+
+    def set_aside(self, diagnostic: Diagnostic) -> None:
+        """Keep an error, so that the kernel's others are found too."""
+        self.problems.append(diagnostic)
+
+    def comment(self, text: str) -> None:
+        self.block.pending.append(Comment(text=text))
+
+    def blank(self) -> None:
+        pending = self.block.pending
+        if not pending or not isinstance(pending[-1], Blank):
+            pending.append(Blank())
+
+    def _refuse_dead(self, node: ast.Name) -> None:
+        message = f"`{node.id}` is used outside the branch or loop that bound it"
+        hint = f"make it a variable before: {node.id} = T.alloc_var(dtype, init=...)"
+        if getattr(node, "lineno", None) is not None:
+            raise TileError(at_node(node, self.facts.filename, "T2T120", message, hint=hint))
+        raise failure("T2T120", message, hint=hint)
+
+    def _drop_own_filename(self, tree: ast.AST) -> None:
+        for node in ast.walk(tree):
+            if node.__dict__.get("filename") == self.facts.filename:
+                del node.filename  # type: ignore[attr-defined]
+
+
+_active = threading.local()
+
+
+def active() -> Builder | None:
+    """The builder of the kernel that this thread traces, if it does."""
+    return getattr(_active, "builder", None)
+
+
+def require(what: str) -> Builder:
+    """The active builder; an error where no kernel is being traced."""
+    builder = active()
+    if builder is None:
+        raise failure(
+            "T2T150",
+            f"{what} is used outside of a kernel",
+            hint="it belongs into a function under @tile2triton.kernel, @T.prim_func or @T.macro",
+        )
+    return builder
+
+
+@contextmanager
+def activated(builder: Builder) -> Iterator[Builder]:
+    """Make the builder the active one of this thread."""
+    before = active()
+    _active.builder = builder
+    try:
+        yield builder
+    finally:
+        _active.builder = before
+
+
+def _copied(old: ast.AST, new: ast.AST) -> ast.AST:
+    for attribute in ("lineno", "col_offset", "end_lineno", "end_col_offset", "filename"):
+        if attribute in old.__dict__:
+            setattr(new, attribute, old.__dict__[attribute])
+    return new

@@ -1,0 +1,128 @@
+"""What a kernel declares: tensors, run-time sizes, sizes of arguments, outputs."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from tile2triton.frontend.builder import DimName, require
+from tile2triton.frontend.dtypes import DType, dtype_name, is_dtype
+from tile2triton.frontend.failures import failure
+from tile2triton.frontend.trees import tree_of
+from tile2triton.frontend.values import Buffer, Dynamic
+
+
+class Tensor:
+    """The annotation of a global tensor: `T.Tensor((M, N), "float16")`, `T.Tensor[[M, N], dtype]`."""
+
+    def __init__(self, shape: Any, dtype: Any = "float32", data: Any = None) -> None:
+        if data is not None:
+            raise failure(
+                "T2T151",
+                "a tensor that shares the memory of another (`data=`) is not supported",
+                hint="index the first tensor",
+            )
+        self.shape = _extents(shape)
+        self.dtype = DType(dtype)
+
+    def __class_getitem__(cls, key: Any) -> Tensor:
+        if isinstance(key, tuple) and len(key) == 2 and _is_type(key[1]):
+            return cls(key[0], key[1])
+        return cls(key)
+
+    def __repr__(self) -> str:
+        return f"T.Tensor({self.shape}, {str(self.dtype)!r})"
+
+
+class Ref:
+    """The annotation of a macro's parameter that the macro may assign to."""
+
+
+class Dim(Dynamic):
+    """A size that is read from a tensor at every launch; the kernel serves all values of it."""
+
+    def __init__(self, name: str, dtype: str) -> None:
+        tree = DimName(name, ast.Load())
+        tree.dtype = dtype
+        super().__init__(tree, dtype)
+        self.name = name
+
+
+class Probe(Dynamic):
+    """Stands for a T.const size while the declarations of an eager kernel are looked at."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(ast.Name(name, ast.Load()), "int32")
+        self.name = name
+
+
+def dynamic(name: str, dtype: Any = "int32") -> Any:
+    """Sizes that are known at the launch: one kernel serves them all. `"m, n"` gives a tuple."""
+    dims = tuple(Dim(one, dtype_name(dtype)) for one in _names_in(name))
+    return dims[0] if len(dims) == 1 else dims
+
+
+def const(name: str, dtype: Any = "int32") -> Any:
+    """Sizes that are taken from the arguments of an eager kernel: each value makes a kernel."""
+    builder = require("T.const")
+    values = tuple(builder.consts.get(one) for one in _names_in(name))
+    for one, value in zip(_names_in(name), values, strict=True):
+        if value is None:
+            raise failure(
+                "T2T152",
+                f"the value of `{one}` is not known",
+                hint=f"it must be an extent of a tensor argument by itself, as in "
+                f'T.Tensor(({one},), "float16"), or be given: kernel.compile({one}=128)',
+            )
+    return values[0] if len(values) == 1 else values
+
+
+def empty(*shape: Any, dtype: Any = "float32") -> Buffer:
+    """An output of an eager kernel, which allocates it, without a value, and returns it."""
+    if len(shape) == 2 and isinstance(shape[0], (tuple, list)) and _is_type(shape[1]):
+        shape, dtype = (shape[0],), shape[1]
+    if len(shape) == 1:
+        shape = _extents(shape[0])
+    return _allocated(shape, dtype, "output", "output")
+
+
+def alloc_global(shape: Any, dtype: Any = "float32", scope: str = "global") -> Buffer:
+    """A tensor that the kernels of one function share and nobody else sees."""
+    return _allocated(_extents(shape), dtype, "workspace", "workspace")
+
+
+def _allocated(shape: tuple[Any, ...], dtype: Any, role: str, fallback: str) -> Buffer:
+    from tile2triton.frontend.allocations import global_naming
+
+    builder = require("T.empty" if role == "output" else "T.alloc_global")
+    if len(builder.blocks) > 1:
+        raise failure(
+            "T2T153",
+            "a tensor is allocated inside of a kernel",
+            hint="move T.empty or T.alloc_global above `with T.Kernel`",
+        )
+    return global_naming(builder, shape, DType(dtype), role, fallback)
+
+
+def shape_trees(shape: tuple[Any, ...]) -> tuple[ast.expr, ...]:
+    return tuple(tree_of(extent) for extent in shape)
+
+
+def _extents(shape: Any) -> tuple[Any, ...]:
+    items = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    for item in items:
+        if not isinstance(item, (int, Dynamic)) or isinstance(item, bool):
+            raise failure(
+                "T2T154",
+                f"`{item!r}` is no extent of a tensor",
+                hint="a shape holds whole numbers, T.const and T.dynamic sizes",
+            )
+    return items
+
+
+def _is_type(value: Any) -> bool:
+    return is_dtype(value) or isinstance(value, str)
+
+
+def _names_in(text: str) -> list[str]:
+    return text.replace(",", " ").split()

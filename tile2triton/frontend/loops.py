@@ -1,0 +1,180 @@
+"""`T.serial`, `T.Pipelined`, `T.Parallel` and the grid of `T.Kernel`, before they become blocks."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from tile2triton.frontend.builder import Block, Builder, require
+from tile2triton.frontend.failures import failure
+from tile2triton.frontend.positions import Position, here
+from tile2triton.frontend.statics import plain
+from tile2triton.frontend.trees import option_tree, tree_of
+from tile2triton.frontend.values import Dynamic, is_scalar
+
+# What these loops' optional arguments say changes nothing in what is emitted.
+_HINTS = frozenset(
+    "annotations order stage sync group coalesced_width loop_layout prefer_async prelude".split()
+)
+_BLOCK_NAMES = ("bx", "by", "bz")
+_COUNTER_NAMES = ("i", "j", "k", "l")
+
+
+class Loop:
+    """A loop that has not started. Static serial loops can also be run by Python."""
+
+    def __init__(self, operator: str, given: dict[str, Any]) -> None:
+        self.operator = operator
+        self.position = here()
+        self.is_parallel = "extents" in given
+        if self.is_parallel:
+            self.bounds: tuple[Any, ...] = given.pop("extents")
+        else:
+            bounds = [given.pop(name, None) for name in ("start", "stop", "step")]
+            if bounds[1] is None:
+                # With one bound it is the end, as in `range`.
+                bounds = [bounds[0]] if bounds[2] is None else [0, bounds[0], bounds[2]]
+            self.bounds = tuple(bound for bound in bounds if bound is not None)
+        self.options = given
+        for bound in self.bounds:
+            if not is_scalar(bound) or isinstance(bound, float):
+                raise failure(
+                    "T2T157",
+                    f"`{bound!r}` is no bound of a loop",
+                    hint=f"T.{operator} takes whole numbers",
+                )
+
+    def __iter__(self) -> Iterator[int]:
+        if self.is_parallel or any(isinstance(bound, Dynamic) for bound in self.bounds):
+            raise failure(
+                "T2T158",
+                f"Python cannot run T.{self.operator} here",
+                hint="write it right after `in` of a `for` in the kernel or in a macro; "
+                "comprehensions, zip and enumerate take static ranges only",
+            )
+        return iter(range(*(int(bound) for bound in self.bounds)))
+
+    def header(self, builder: Builder) -> ast.Call:
+        """The call that stands in the canonical `for`."""
+        options = []
+        for name, value in self.options.items():
+            if name in _HINTS:
+                if value is not None:
+                    builder.facts.hints[f"{self.operator}({name})"] = value
+            else:
+                options.append(ast.keyword(name, option_tree(value)))
+        return _called(self.operator, [tree_of(b) for b in self.bounds], options, self.position)
+
+    def counters(self, builder: Builder, block: Block, wanted: Any) -> tuple[list[str], ast.expr]:
+        """The names of the variables, and the target that holds them."""
+        extents = self.bounds if self.is_parallel else (self.bounds,)
+        names = _wanted(wanted, len(extents), _COUNTER_NAMES, f"T.{self.operator}")
+        trees = [tree_of(extent) for extent in extents]
+        return _bind(builder, block, names, trees)
+
+
+class KernelFrame:
+    """`T.Kernel(...)`: a context that opens the body of one launch."""
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        self.position = here()
+        self.extents: tuple[Any, ...] = given.get("blocks", ())
+        if not 1 <= len(self.extents) <= 3:
+            raise failure(
+                "T2T159",
+                f"T.Kernel has {len(self.extents)} grid extents",
+                hint="a grid has one, two or three dimensions",
+            )
+        for extent in self.extents:
+            if not is_scalar(extent) or isinstance(extent, float):
+                raise failure("T2T157", f"`{extent!r}` is no extent of a grid")
+        self.threads = _thread_count(given.get("threads"))
+        self.builder = require("T.Kernel")
+
+    def enter(self, wanted: Any) -> Any:
+        """Open the block; gives the block variables as the user takes them apart."""
+        builder = self.builder
+        if len(builder.blocks) > 1:
+            raise failure("T2T161", "T.Kernel stands inside another block of the kernel")
+        block = Block("kernel")
+        names = _wanted(wanted, len(self.extents), _BLOCK_NAMES, "T.Kernel")
+        trees = [tree_of(extent) for extent in self.extents]
+        names, target = _bind(builder, block, names, trees)
+        options = [] if self.threads is None else [ast.keyword("threads", ast.Constant(self.threads))]
+        call = _called("Kernel", trees, options, self.position)
+        statement = ast.With([ast.withitem(call, target)], block.body)
+        statement.type_comment = None
+        settled = builder.record(statement, self.position)
+        assert isinstance(settled, ast.With)
+        settled.body = block.body
+        builder.open(block)
+        return _values(names, wanted)
+
+    def leave(self) -> None:
+        self.builder.close()
+        statement = self.builder.block.body[-1]
+        assert isinstance(statement, ast.With)
+        if not statement.body:
+            statement.body.append(ast.copy_location(ast.Pass(), statement))
+
+
+def _values(names: list[str], wanted: Any) -> Any:
+    values = tuple(Dynamic(ast.Name(name, ast.Load()), "int32") for name in names)
+    return values[0] if len(values) == 1 and not isinstance(wanted, tuple) else values
+
+
+def _bind(
+    builder: Builder, block: Block, wanted: tuple[str, ...], extents: list[ast.expr]
+) -> tuple[list[str], ast.expr]:
+    names = [
+        builder.bind_counter(name, extent, block)
+        for name, extent in zip(wanted, extents, strict=True)
+    ]
+    targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name in names]
+    return names, targets[0] if len(targets) == 1 else ast.Tuple(targets, ast.Store())
+
+
+def _wanted(names: Any, count: int, defaults: tuple[str, ...], what: str) -> tuple[str, ...]:
+    """The user's names for the variables; `_` and missing names get the usual ones."""
+    if names is None or (isinstance(names, str) and count > 1):
+        given: tuple[str, ...] = ("_",) * count
+    else:
+        given = names if isinstance(names, tuple) else (names,)
+    if len(given) != count:
+        raise failure(
+            "T2T162",
+            f"{what} has {count} {'dimension' if count == 1 else 'dimensions'}, "
+            f"but its target has {len(given)} names",
+            found=(f"names: {', '.join(given)}",),
+        )
+    fallback = [defaults[at] if at < len(defaults) else f"i{at}" for at in range(count)]
+    return tuple(
+        usual if not name.strip("_") else name for name, usual in zip(given, fallback, strict=True)
+    )
+
+
+def _thread_count(threads: Any) -> int | None:
+    if threads is None:
+        return None
+    counts = threads if isinstance(threads, (tuple, list)) else (threads,)
+    product = 1
+    for count in counts:
+        if not isinstance(count, int):
+            raise failure("T2T157", f"`{count!r}` is no number of threads", hint="write threads=128")
+        product *= plain(count)
+    return product
+
+
+def _called(
+    operator: str, arguments: list[ast.expr], options: list[ast.keyword], position: Position
+) -> ast.Call:
+    function = ast.Attribute(ast.Name("T", ast.Load()), operator, ast.Load())
+    call = ast.Call(function, arguments, options)
+    position.put(call)
+    return call
+
+
+def loop_values(names: list[str], wanted: Any) -> Any:
+    """The loop variables as the user takes them apart."""
+    return _values(names, wanted)

@@ -1,0 +1,190 @@
+"""What a call of `T.<operator>` does: record a statement, build a tree, or fold numbers."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from tile2triton.diagnostics import TileError, from_problems
+from tile2triton.frontend.allocations import allocate_tile, allocate_variable
+from tile2triton.frontend.builder import active, require
+from tile2triton.frontend.dtypes import dtype_name
+from tile2triton.frontend.failures import failure
+from tile2triton.frontend.loops import KernelFrame, Loop
+from tile2triton.frontend.positions import here
+from tile2triton.frontend.statics import is_named, plain, with_tree
+from tile2triton.frontend.trees import operand_tree, option_tree, tree_of
+from tile2triton.frontend.values import Buffer, Dynamic, Element, Naming, Pending
+from tile2triton.ops.base import Operator, no_problems
+
+# The operator table: `tile2triton.language` fills it from `tile2triton.ops`.
+TABLE: dict[str, Operator] = {}
+
+_signatures: dict[str, inspect.Signature] = {}
+
+
+def call(name: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
+    """Call the operator that has this surface name."""
+    operator = TABLE[name]
+    if operator.kind in ("statement", "hint"):
+        builder = require(f"T.{name}")
+        try:
+            given = _bind(operator, name, arguments, keywords)
+            if operator.kind == "hint":
+                return _hint(operator, given)
+            return _statement(operator, given)
+        except TileError as error:
+            # The kernel's later statements do not depend on this one having been recorded.
+            builder.problems.extend(error.diagnostics)
+            return None
+    given = _bind(operator, name, arguments, keywords)
+    if operator.kind == "loop":
+        return Loop(operator.name, given)
+    if operator.kind == "kernel":
+        return KernelFrame(given)
+    if operator.kind == "allocation":
+        builder = require(f"T.{name}")
+        if operator.name == "alloc_var":
+            return allocate_variable(builder, given)
+        return allocate_tile(builder, operator.name, given)
+    return _expression(operator, given)
+
+
+def cast(value: Any, dtype: Any) -> Any:
+    """`T.cast`, which is also what calling an element type means."""
+    return call("cast", (value, dtype), {})
+
+
+def _bind(
+    operator: Operator, name: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The given arguments by parameter, without the defaults."""
+    try:
+        return dict(_signature(operator).bind(*arguments, **keywords).arguments)
+    except TypeError as error:
+        raise failure(
+            "T2T160",
+            f"T.{name}: {error}",
+            hint=f"its signature is T.{name}{_shown(operator)}",
+        ) from None
+
+
+def _signature(operator: Operator) -> inspect.Signature:
+    known = _signatures.get(operator.name)
+    if known is None or TABLE.get(operator.name) is not operator:
+        known = _signatures[operator.name] = inspect.signature(operator.surface)
+    return known
+
+
+def _shown(operator: Operator) -> str:
+    signature = _signature(operator)
+    bare = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
+    return str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))
+
+
+def _tree(operator: Operator, given: dict[str, Any]) -> ast.Call:
+    """The canonical call: required arguments in order, optional ones by keyword where given."""
+    read = tree_of if operator.kind == "expression" else operand_tree
+    arguments: list[ast.expr] = []
+    options: list[ast.keyword] = []
+    for parameter in _signature(operator).parameters.values():
+        if parameter.name not in given:
+            continue
+        value = given[parameter.name]
+        if parameter.name == "dtype":
+            value = dtype_name(value)
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            arguments += [read(item) for item in value]
+        elif parameter.default is inspect.Parameter.empty:
+            arguments.append(read(value))
+        else:
+            _set_down(value)
+            options.append(ast.keyword(parameter.name, option_tree(value)))
+    function = ast.Attribute(ast.Name("T", ast.Load()), operator.name, ast.Load())
+    tree = ast.Call(function, arguments, options)
+    here().put(tree)
+    return tree
+
+
+def _set_down(value: Any) -> None:
+    """Note the value of a named number that is folded into an option."""
+    builder = active()
+    if builder is not None and is_named(value) and isinstance(value.tree, ast.Name):
+        builder.facts.settings.setdefault(value.tree.id, repr(plain(value)))
+
+
+def _statement(operator: Operator, given: dict[str, Any]) -> Any:
+    builder = require(f"T.{operator.name}")
+    tree = _tree(operator, given)
+    if not given.get("return_prev"):
+        builder.record(ast.Expr(tree))
+        return None
+    # The value before is bound at once; the user's assignment, if there is one, names it.
+    statement = ast.Assign([ast.Name("", ast.Store())], tree)
+    statement.type_comment = None
+    settled = builder.record(statement)
+    assert isinstance(settled, ast.Assign)
+    target = settled.targets[0]
+    assert isinstance(target, ast.Name)
+    first = next(iter(given.values()))
+    dtype = str(first.dtype) if isinstance(first, (Buffer, Element)) else None
+    return Pending(Naming(target, builder.bind, "previous"), dtype)
+
+
+def _hint(operator: Operator, given: dict[str, Any]) -> None:
+    """Check a hint and keep it beside the tree."""
+    builder = require(f"T.{operator.name}")
+    # What hints hold, layouts for one, need not have a tree; those that are checked do.
+    if operator.check is not no_problems:
+        tree = builder.settle(_tree(operator, given))
+        assert isinstance(tree, ast.Call)
+        problems = list(operator.check(tree, builder.facts))
+        if problems:
+            raise from_problems(problems, here().filename)
+    builder.facts.hints[operator.name] = {key: _kept(value) for key, value in given.items()}
+
+
+def _kept(value: Any) -> Any:
+    """A hint's argument as plain data."""
+    if isinstance(value, (Buffer, Dynamic)):
+        return str(value)
+    if isinstance(value, dict):
+        return {_kept(key): _kept(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return tuple(_kept(item) for item in value)
+    return plain(value)
+
+
+def _expression(operator: Operator, given: dict[str, Any]) -> Any:
+    values = _flattened(operator, given)
+    if operator.name == "if_then_else" and isinstance(values[0], (bool, int)):
+        return values[1] if values[0] else values[2]
+    if operator.fold is not None and all(isinstance(value, (int, float)) for value in values):
+        return _folded(operator, given, values)
+    tree = _tree(operator, given)
+    dtype = dtype_name(given["dtype"]) if "dtype" in given else None
+    return Dynamic(tree, dtype)
+
+
+def _folded(operator: Operator, given: dict[str, Any], values: list[Any]) -> Any:
+    """The number that Python computes, which remembers the call if it is of named numbers."""
+    assert operator.fold is not None
+    try:
+        value = operator.fold(*[plain(value) for value in values])
+    except (ArithmeticError, ValueError) as error:
+        raise failure("T2T163", f"T.{operator.name}: {error}") from None
+    if any(is_named(item) for item in values):
+        return with_tree(value, _tree(operator, given))
+    return value
+
+
+def _flattened(operator: Operator, given: dict[str, Any]) -> list[Any]:
+    values: list[Any] = []
+    for parameter in _signature(operator).parameters.values():
+        if parameter.name in given:
+            value = given[parameter.name]
+            is_many = parameter.kind is inspect.Parameter.VAR_POSITIONAL
+            values += list(value) if is_many else [value]
+    return values

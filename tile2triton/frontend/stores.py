@@ -1,0 +1,87 @@
+"""Stores to elements, plain and augmented, and what an operator sign means."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tile2triton.frontend.builder import Builder
+from tile2triton.frontend.failures import failure
+from tile2triton.frontend.trees import tree_of
+from tile2triton.frontend.values import Dynamic, Element, is_scalar
+
+if TYPE_CHECKING:
+    from tile2triton.frontend.tracer import Tracer
+
+_IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
+    "Add": operator.iadd,
+    "Sub": operator.isub,
+    "Mult": operator.imul,
+    "Div": operator.itruediv,
+    "FloorDiv": operator.ifloordiv,
+    "Mod": operator.imod,
+    "Pow": operator.ipow,
+    "LShift": operator.ilshift,
+    "RShift": operator.irshift,
+    "BitAnd": operator.iand,
+    "BitOr": operator.ior,
+    "BitXor": operator.ixor,
+    "MatMult": operator.imatmul,
+}
+
+
+def combined(left: Any, operation: str, right: Any) -> Any:
+    """`left <operation>= right` as Python does it."""
+    return _IN_PLACE[operation](left, right)
+
+
+def store_element(builder: Builder, target: Element, value: Any) -> None:
+    """`buf[i, j] = value`."""
+    _refuse_region(target, value)
+    statement = ast.Assign([_stored(target)], tree_of(value))
+    statement.type_comment = None
+    builder.record(statement)
+
+
+def augmented_store(builder: Builder, target: Element, operation: str, value: Any) -> None:
+    """`buf[i, j] <operation>= value`."""
+    _refuse_region(target, value)
+    if operation in ("Pow", "MatMult"):
+        raise failure("T2T132", "`**=` and `@=` are no operators of a kernel", hint="multiply")
+    sign: ast.operator = getattr(ast, operation)()
+    builder.record(ast.AugAssign(_stored(target), sign, tree_of(value)))
+
+
+def is_changing(tree: ast.expr, tracer: Tracer) -> bool:
+    """Whether what a tree means depends on stores: it reads memory or a variable."""
+    return any(
+        isinstance(node, ast.Subscript)
+        or (isinstance(node, ast.Name) and node.id in tracer.builder.facts.variables)
+        for node in ast.walk(tree)
+    )
+
+
+def _stored(target: Element) -> ast.Subscript:
+    tree = target.tree
+    assert isinstance(tree, ast.Subscript)
+    tree.ctx = ast.Store()
+    return tree
+
+
+def _refuse_region(target: Element, value: Any) -> None:
+    if not target.is_element:
+        raise failure(
+            "T2T138",
+            f"`{target}` is a region, but an assignment stores one element",
+            found=(f"{target.buffer.name}: shape {target.buffer.shape_text}",),
+            hint=f"use T.copy(..., {target}) or T.fill({target}, ...)",
+        )
+    if not is_scalar(value) or (isinstance(value, Dynamic) and value is target):
+        tree_of(value)
+        raise failure(
+            "T2T167",
+            f"`{target} = ...` stores one element, but the value is no scalar",
+            found=(f"value: {value!r}"[:80],),
+        )

@@ -1,0 +1,374 @@
+"""What the instrumented code calls: each method is one statement or lazy expression of a kernel."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from rewrites.quote import literal
+from tile2triton.frontend.blocks import Choice, loop_turns, while_turns
+from tile2triton.frontend.builder import Block, Builder
+from tile2triton.frontend.declarations import Tensor, shape_trees
+from tile2triton.frontend.dtypes import DType, is_dtype
+from tile2triton.frontend.failures import failure
+from tile2triton.frontend.loops import KernelFrame, Loop
+from tile2triton.frontend.operators import call
+from tile2triton.frontend.scopes import Scope
+from tile2triton.frontend.statics import StaticName, is_named, named
+from tile2triton.frontend.stores import augmented_store, combined, is_changing, store_element
+from tile2triton.frontend.trees import tree_of
+from tile2triton.frontend.values import (
+    Buffer,
+    Dynamic,
+    Element,
+    Naming,
+    Pending,
+    Variable,
+    comparison,
+    dtype_of,
+    is_scalar,
+)
+
+
+class _Key:
+    """`key[a:b, c]` is the index itself."""
+
+    def __getitem__(self, index: Any) -> Any:
+        return index
+
+
+@dataclass
+class Tracer:
+    """One running function of the user's: the kernel or a macro."""
+
+    builder: Builder
+    scope: Scope
+    # What the names outside of the function are, for the record of structural settings.
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    # Parameters of an eager kernel that a declaration turns into tensors and scalars.
+    declare_parameter: Callable[[str, Any], Any] | None = None
+    is_kernel: bool = True
+    _said: set[tuple[str | None, ...]] = field(default_factory=set)
+
+    key = _Key()
+
+    # Comments.
+
+    def remark(self, tokens: tuple[str | None, ...]) -> None:
+        """Comments (and blank lines, as None) in front of what comes next."""
+        if any(tokens):
+            # A loop that Python unrolls says it once.
+            if tokens in self._said:
+                return
+            self._said.add(tokens)
+        for token in tokens:
+            if token is None:
+                self.builder.blank()
+            else:
+                self.builder.comment(token)
+
+    # Assignments.
+
+    def assign(self, name: str, value: Any) -> Any:
+        """`name = value`: a store to a variable, a let, or a name for Python's own value."""
+        old = self.scope.value(name)
+        if isinstance(old, Variable) and not _is_fresh(value) and is_scalar(value):
+            return self._store_variable(old, value)
+        self.scope.refuse_carried(name)
+        return self.scope.bind(name, self._named(name, value))
+
+    def _named(self, name: str, value: Any) -> Any:
+        naming = _naming(value)
+        if naming is not None:
+            if naming.is_open:
+                naming.settle(name)
+                return value
+            if not isinstance(value, Variable):
+                return value
+        if isinstance(value, (list, tuple)):
+            for at, item in enumerate(value):
+                inner = _naming(item)
+                if inner is not None and inner.is_open:
+                    inner.settle(f"{name}_{at}")
+            return value
+        if isinstance(value, Element) and not value.is_element:
+            return value
+        if isinstance(value, Dynamic):
+            return self._let(name, value)
+        if isinstance(value, float) and not _is_name(value):
+            # How a scale was computed does not matter to the kernel: it is a number with a name.
+            return named(name, float(value))
+        return named(name, value)
+
+    def _let(self, name: str, value: Dynamic) -> Dynamic:
+        """`name = expression`, evaluated here; what cannot change needs no second name."""
+        tree = value.tree
+        if isinstance(tree, ast.Name) and (
+            tree.id in self.builder.immutable or type(tree) is not ast.Name
+        ):
+            return value
+        statement = ast.Assign([ast.Name("", ast.Store())], tree)
+        statement.type_comment = None
+        settled = self.builder.record(statement)
+        assert isinstance(settled, ast.Assign)
+        target = settled.targets[0]
+        assert isinstance(target, ast.Name)
+        target.id = self.builder.bind(name)
+        return Dynamic(ast.Name(target.id, ast.Load()), dtype_of(value))
+
+    def _store_variable(self, variable: Variable, value: Any) -> Variable:
+        statement = ast.Assign([ast.Name(variable.name, ast.Store())], tree_of(value))
+        statement.type_comment = None
+        self.builder.record(statement)
+        return variable
+
+    def typed(self, name: str, annotation: Callable[[], Any], value: Any) -> Any:
+        """`name: T.int32 = value` casts; any other annotation says nothing to a kernel."""
+        try:
+            dtype = annotation()
+        except NameError:
+            dtype = None
+        if is_dtype(dtype) and is_scalar(value) and dtype_of(value) != str(DType(dtype)):
+            value = call("cast", (value, dtype), {})
+        return self.assign(name, value)
+
+    def declare(self, name: str, annotation: Callable[[], Any]) -> Any:
+        """`name: T.Tensor(...)`: a parameter of an eager kernel."""
+        if self.declare_parameter is not None:
+            value = self.declare_parameter(name, annotation())
+            if value is not None:
+                return self.scope.bind(name, value)
+        if isinstance(annotation(), Tensor):
+            raise failure(
+                "T2T164",
+                f"`{name}` is declared as a tensor, but it is no parameter of the kernel",
+                hint=f"add `{name}` to the parameters, or allocate it: {name} = T.empty(...)",
+            )
+        return self.current(name)
+
+    def augment(self, name: str, old: Any, operation: str, value: Any) -> Any:
+        """`name += value`."""
+        if isinstance(old, Buffer):
+            raise failure(
+                "T2T137",
+                f"`{name}` is a whole {old.what}; kernels compute with elements",
+                found=(f"{name}: {old.dtype}, shape {old.shape_text}",),
+                hint=f"write `for i in T.Parallel(...)` around it and `{name}[i]` inside",
+            )
+        return self.assign(name, combined(old, operation, value))
+
+    def store(self, base: Any, index: Any, value: Any) -> None:
+        """`base[index] = value`."""
+        if isinstance(base, (Buffer, Element)):
+            store_element(self.builder, base[index], value)
+        else:
+            base[index] = value
+
+    def augment_item(self, base: Any, index: Any, operation: str, value: Any) -> None:
+        """`base[index] += value`."""
+        if isinstance(base, (Buffer, Element)):
+            augmented_store(self.builder, base[index], operation, value)
+        else:
+            base[index] = combined(base[index], operation, value)
+
+    def set_attribute(self, owner: Any, attribute: str, value: Any) -> None:
+        """`owner.attribute = value`: an object that lives while the kernel is traced."""
+        old = owner.__dict__.get(attribute) if hasattr(owner, "__dict__") else None
+        if isinstance(old, Variable) and not _is_fresh(value) and is_scalar(value):
+            self._store_variable(old, value)
+        else:
+            setattr(owner, attribute, self._named(attribute, value))
+
+    def augment_attribute(self, owner: Any, attribute: str, operation: str, value: Any) -> None:
+        """`owner.attribute += value`."""
+        self.set_attribute(owner, attribute, combined(getattr(owner, attribute), operation, value))
+
+    def evaluated(self, targets: tuple[str | None, ...], *values: Any) -> tuple[Any, ...]:
+        """The values of a tuple assignment, fixed before the first of its stores happens."""
+        is_store = [
+            name is None or isinstance(self.scope.value(name), Variable) for name in targets
+        ]
+        if not any(is_store) or len(values) < 2:
+            return values
+        names = [name or "element" for name in targets]
+        return tuple(
+            self._let(f"{name}_next", value)
+            if isinstance(value, Dynamic) and not _is_fresh(value) and is_changing(value.tree, self)
+            else value
+            for name, value in zip(names, values, strict=True)
+        )
+
+    def note(self, name: str, value: Any) -> None:
+        """A name that Python itself assigned."""
+        self.scope.bind(name, value)
+
+    def current(self, name: str) -> Any:
+        """What a name is outside of the blocks that just ended."""
+        return self.scope.current(name)
+
+    # Blocks.
+
+    def branch(self, test: Any, names: tuple[str, ...]) -> Choice:
+        """`if test:`; a static test is decided here, and what decided it is noted."""
+        if not isinstance(test, Dynamic):
+            self._set_down(names)
+            return Choice(self.builder, self.scope, bool(test), None)
+        return Choice(self.builder, self.scope, None, test)
+
+    def for_(self, iterable: Any, targets: Any, carried: tuple[str, ...]) -> Iterator[Any]:
+        """`for targets in iterable:`; what is no loop of the language is run by Python."""
+        if isinstance(iterable, range):
+            bounds = (iterable.start, iterable.stop, iterable.step)
+            keys = ("start", "stop", "step")[: 3 if iterable.step != 1 else 2]
+            given = dict(zip(keys, bounds, strict=False))
+            iterable = Loop("serial", given if iterable.start or len(keys) == 3 else {"start": bounds[1]})
+        if isinstance(iterable, Loop):
+            return loop_turns(self.builder, self.scope, iterable, targets, carried)
+        return self.scope.python_turns(iterable)
+
+    def while_(self, test: Callable[[], Any], carried: tuple[str, ...]) -> Iterator[None]:
+        """`while test:`."""
+        return while_turns(self.builder, self.scope, test, carried)
+
+    @contextmanager
+    def with_(self, context: Any, targets: Any) -> Iterator[Any]:
+        """`with context as targets:`; contexts that are not the language's are Python's own."""
+        if not isinstance(context, KernelFrame):
+            with context as value:
+                yield value
+            return
+        yield context.enter(targets)
+        context.leave()
+
+    def leave(self, word: str) -> None:
+        """`break` and `continue`, which only a loop that Python unrolls can do."""
+        if not self.scope.in_python_loop:
+            raise failure(
+                "T2T165",
+                f"`{word}` cannot leave a loop of the kernel",
+                hint="guard the rest of the body with an `if`, or loop with `while` on a variable "
+                "from T.alloc_var",
+            )
+
+    def returned(self, value: Any) -> Any:
+        """`return value`."""
+        if self.builder.block is not self.scope.home:
+            raise failure(
+                "T2T166",
+                "`return` stands inside a block that is decided or repeated at run time",
+                hint="return at the end of the function",
+            )
+        return value
+
+    # Expressions.
+
+    def and_(self, *operands: Callable[[], Any]) -> Any:
+        return self._logical(ast.And(), operands, False)
+
+    def or_(self, *operands: Callable[[], Any]) -> Any:
+        return self._logical(ast.Or(), operands, True)
+
+    def _logical(
+        self, operation: ast.boolop, operands: tuple[Callable[[], Any], ...], decisive: bool
+    ) -> Any:
+        """Static operands are decided by Python, from the left, as long as it can."""
+        dynamic: list[Dynamic] = []
+        value: Any = None
+        for operand in operands:
+            value = operand()
+            if isinstance(value, Dynamic):
+                dynamic.append(value)
+            elif bool(value) is decisive:
+                if not dynamic:
+                    return value
+                return decisive
+        if not dynamic:
+            return value
+        if len(dynamic) == 1:
+            return dynamic[0]
+        return Dynamic(ast.BoolOp(operation, [one.tree for one in dynamic]), "bool")
+
+    def not_(self, value: Any) -> Any:
+        if isinstance(value, Dynamic):
+            return Dynamic(ast.UnaryOp(ast.Not(), value.tree), "bool")
+        return not value
+
+    def chain(self, signs: tuple[str, ...], left: Any, *rest: Callable[[], Any]) -> Any:
+        """`a < b < c`."""
+        parts: list[Any] = []
+        for sign, operand in zip(signs, rest, strict=True):
+            right = operand()
+            part = compared(sign, left, right)
+            if not isinstance(part, Dynamic) and not part:
+                return part
+            parts.append(part)
+            left = right
+        return self.and_(*[lambda part=part: part for part in parts])
+
+    def select(
+        self, test: Any, names: tuple[str, ...], true: Callable[[], Any], false: Callable[[], Any]
+    ) -> Any:
+        """`true if test else false`."""
+        if not isinstance(test, Dynamic):
+            self._set_down(names)
+            return true() if test else false()
+        return call("if_then_else", (test, true(), false()), {})
+
+    def range(self, *bounds: Any) -> Loop:
+        return call("serial", bounds, {})  # type: ignore[no-any-return]
+
+    def _set_down(self, names: tuple[str, ...]) -> None:
+        for name in names:
+            value = self.environment.get(name)
+            if isinstance(value, (bool, int, float, str, type(None))) and name in self.environment:
+                shown = literal(value) if isinstance(value, float) else None
+                text = ast.unparse(shown) if shown is not None else _shown(value)
+                self.builder.facts.settings.setdefault(name, text)
+
+
+def compared(sign: str, left: Any, right: Any) -> Any:
+    """One comparison by the name of its operator."""
+    plain = {
+        "Lt": operator.lt,
+        "LtE": operator.le,
+        "Gt": operator.gt,
+        "GtE": operator.ge,
+        "Eq": operator.eq,
+        "NotEq": operator.ne,
+        "Is": operator.is_,
+        "IsNot": operator.is_not,
+        "In": lambda a, b: a in b,
+        "NotIn": lambda a, b: a not in b,
+    }
+    if isinstance(right, Dynamic) and not isinstance(left, Dynamic) and is_scalar(left):
+        # Python would turn the comparison around.
+        return comparison(getattr(ast, sign)(), left, right)
+    return plain[sign](left, right)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return repr(str(value))
+    return repr(int(value)) if is_named(value) else repr(value)
+
+
+def _naming(value: Any) -> Naming | None:
+    if isinstance(value, (Buffer, Variable, Pending)):
+        return value.naming
+    return None
+
+
+def _is_fresh(value: Any) -> bool:
+    naming = _naming(value)
+    return naming is not None and naming.is_open
+
+
+def _is_name(value: Any) -> bool:
+    return is_named(value) and isinstance(value.tree, StaticName)
+
+
+__all__ = ["Block", "Tracer", "shape_trees"]

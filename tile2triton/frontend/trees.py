@@ -1,0 +1,115 @@
+"""The canonical tree of whatever stands in a kernel: scalars, buffers, regions, types, tuples."""
+
+from __future__ import annotations
+
+import ast
+import enum
+from typing import Any
+
+from rewrites.quote import literal
+from tile2triton.frontend.dtypes import dtype_name, is_dtype
+from tile2triton.frontend.failures import failure
+from tile2triton.frontend.statics import number_tree, plain
+
+
+def tree_of(value: Any) -> ast.expr:
+    """The tree of a value where a scalar or an option is wanted."""
+    from tile2triton.frontend.values import Buffer, Dead, Dynamic
+
+    if isinstance(value, Dynamic):
+        return value.tree
+    if isinstance(value, (bool, type(None))):
+        return ast.Constant(value)
+    if isinstance(value, (int, float)):
+        return number_tree(value)
+    if is_dtype(value):
+        return ast.Constant(dtype_name(value))
+    if isinstance(value, enum.Enum):
+        return ast.Constant(str(value.value))
+    if isinstance(value, str):
+        return ast.Constant(str(value))
+    if isinstance(value, Buffer):
+        return ast.Name(value.name, ast.Load())
+    if isinstance(value, (tuple, list)):
+        return ast.Tuple([tree_of(item) for item in value], ast.Load())
+    if isinstance(value, Dead):
+        value._refuse()
+    if _is_number_of_a_library(value):
+        return literal(value.item())
+    raise failure(
+        "T2T139",
+        f"a Python object of type `{type(value).__name__}` cannot stand in a kernel",
+        found=(repr(value)[:60],),
+        hint="kernels hold numbers, element types, tiles, tensors and what is computed from them",
+    )
+
+
+def operand_tree(value: Any) -> ast.expr:
+    """The tree of an operand of an operator on tiles, where an index may leave a region."""
+    from tile2triton.frontend.values import Element
+
+    if isinstance(value, Element):
+        return value.region
+    if isinstance(value, dict):
+        keys: list[ast.expr | None] = [operand_tree(key) for key in value]
+        return ast.Dict(keys, [operand_tree(item) for item in value.values()])
+    if isinstance(value, (tuple, list)):
+        return ast.Tuple([operand_tree(item) for item in value], ast.Load())
+    return tree_of(value)
+
+
+def option_tree(value: Any) -> ast.expr:
+    """The tree of an optional argument: what is static is written as the value it has."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return literal(plain(value))
+    return operand_tree(value)
+
+
+def index_trees(index: tuple[Any, ...], shape: tuple[Any, ...], element: Any) -> list[ast.expr]:
+    """The index as canonical trees: `...` and missing dimensions as `:`, no negative constants."""
+    index = _without_ellipsis(index, len(shape))
+    if len(index) > len(shape):
+        raise failure(
+            "T2T140",
+            f"`{element.buffer.name}` has {len(shape)} "
+            f"{'dimension' if len(shape) == 1 else 'dimensions'}, but {len(index)} indices",
+            found=(f"{element.buffer.name}: shape {element.buffer.shape_text}",),
+        )
+    full: tuple[Any, ...] = index + (slice(None),) * (len(shape) - len(index))
+    return [_one(item, extent) for item, extent in zip(full, shape, strict=True)]
+
+
+def is_complete(index: tuple[Any, ...], rank: int) -> bool:
+    return len(index) == rank and not any(isinstance(item, slice) or item is ... for item in index)
+
+
+def _without_ellipsis(index: tuple[Any, ...], rank: int) -> tuple[Any, ...]:
+    for at, item in enumerate(index):
+        if item is ...:
+            missing = (slice(None),) * (rank - len(index) + 1)
+            return index[:at] + missing + index[at + 1 :]
+    return index
+
+
+def _one(item: Any, extent: Any) -> ast.expr:
+    if not isinstance(item, slice):
+        return _bound(item, extent)
+    if item.step is not None and item.step != 1:
+        raise failure("T2T141", "a slice with a step is no region", hint="leave the step out")
+    lower = None if item.start is None else _bound(item.start, extent)
+    upper = None if item.stop is None else _bound(item.stop, extent)
+    return ast.Slice(lower, upper)
+
+
+def _bound(value: Any, extent: Any) -> ast.expr:
+    """A constant that counts from the end is written as `extent - n`."""
+    if isinstance(value, int) and not isinstance(value, bool) and value < 0:
+        return tree_of(extent - -plain(value))
+    if isinstance(value, float):
+        raise failure("T2T142", f"an index is a whole number, but `{plain(value)}` is a float")
+    return tree_of(value)
+
+
+def _is_number_of_a_library(value: Any) -> bool:
+    """A NumPy scalar, say, known by how it is made rather than by importing its library."""
+    return type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0

@@ -1,0 +1,62 @@
+"""Emitted modules as real files: written once, found again by content, safe among processes."""
+
+import hashlib
+import os
+import tempfile
+import threading
+import warnings
+from pathlib import Path
+
+from .environment import CACHE_DIR, cache_directory
+
+_LOCK = threading.Lock()
+_private: tempfile.TemporaryDirectory[str] | None = None
+
+
+def write_module(text: str, name: str) -> Path:
+    """The file that holds `text`; a file that holds anything else is replaced.
+
+    Where the cache directory cannot be written, a private directory serves this process, with one
+    warning.
+    """
+    file = f"{name}_{hashlib.sha256(text.encode()).hexdigest()[:16]}.py"
+    if _private is None:
+        try:
+            return _written(cache_directory() / file, text)
+        except OSError as error:
+            _warn_and_go_private(error)
+    assert _private is not None, "the private directory was made above"
+    return _written(Path(_private.name) / file, text)
+
+
+def _written(path: Path, text: str) -> Path:
+    data = text.encode()
+    try:
+        if path.read_bytes() == data:
+            return path
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    # Readers see the old file or the whole new one, never a part.
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    return path
+
+
+def _warn_and_go_private(error: OSError) -> None:
+    global _private
+    with _LOCK:
+        if _private is not None:
+            return
+        _private = tempfile.TemporaryDirectory(prefix="tile2triton-")
+    warnings.warn(
+        f"cannot write to {cache_directory()} ({error.strerror}); emitted modules go to "
+        f"{_private.name} for this process. Set {CACHE_DIR.name} to a directory that can be written.",
+        RuntimeWarning,
+        stacklevel=4,
+    )

@@ -1,0 +1,71 @@
+"""T.alloc_shared, T.alloc_fragment, T.alloc_var: tiles on the chip and mutable scalars."""
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from rewrites.errors import Problem
+from rewrites.facts import Facts
+from tile2triton.ops.base import Operator
+from tile2triton.ops.regions import as_written, known_dtype, static_value
+
+
+def alloc_shared(shape: Any, dtype: Any, scope: str = "shared.dyn") -> Any:
+    """A tile in shared memory, uninitialised. `shape` is static: an int or a tuple of ints.
+
+    | form | meaning | Triton |
+    |---|---|---|
+    | `s = T.alloc_shared((64, 32), "float16")` | a tile of halves | a value of a power of two |
+    """
+
+
+def alloc_fragment(shape: Any, dtype: Any, scope: str = "local.fragment") -> Any:
+    """A tile in registers, uninitialised. `shape` is static: an int or a tuple of ints.
+
+    | form | meaning | Triton |
+    |---|---|---|
+    | `f = T.alloc_fragment((64, 32), "float32")` | a tile of floats | a value of a power of two |
+    | `f = T.alloc_fragment((1,), "float32")` | a tile of one element | a scalar |
+    """
+
+
+def alloc_var(dtype: Any, init: Any = 0) -> Any:
+    """A mutable scalar: every later `x = e` stores to it and casts to its type.
+
+    Inside `T.Parallel` it is one scalar for each element.
+
+    | form | meaning | Triton |
+    |---|---|---|
+    | `x = T.alloc_var("int32")` | starts at 0 | a variable |
+    | `x = T.alloc_var("int32", 3)` | starts at 3 | a variable |
+    """
+
+
+def check_tile(call: ast.Call, facts: Facts) -> Iterator[Problem]:
+    """The shape is static and positive, the type is known."""
+    arguments = TILE_FORMS[ast.unparse(call.func).rpartition(".")[2]].arguments(call)
+    yield from known_dtype(arguments["dtype"], facts)
+    shape = arguments["shape"]
+    for extent in shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else [shape]:
+        size = static_value(extent, facts)
+        if not isinstance(size, int) or size < 1:
+            yield Problem(
+                extent,
+                "T2T280",
+                f"The extents of a tile are positive numbers that are known when the kernel is "
+                f"compiled, but `{as_written(extent)}` is not.",
+                (f"{as_written(extent)} = {size}",) if size is not None else (),
+                "Take a tile size for it, and copy the part of the tensor that fits.",
+            )
+
+
+def check_variable(call: ast.Call, facts: Facts) -> Iterator[Problem]:
+    yield from known_dtype(ALLOC_VAR.arguments(call)["dtype"], facts)
+
+
+ALLOC_SHARED = Operator(surface=alloc_shared, kind="allocation", check=check_tile)
+ALLOC_FRAGMENT = Operator(surface=alloc_fragment, kind="allocation", check=check_tile)
+ALLOC_VAR = Operator(surface=alloc_var, kind="allocation", check=check_variable)
+TILE_FORMS = {"alloc_shared": ALLOC_SHARED, "alloc_fragment": ALLOC_FRAGMENT}
+
+OPERATORS = (ALLOC_SHARED, ALLOC_FRAGMENT, ALLOC_VAR)

@@ -1,0 +1,178 @@
+"""T.copy: move a region between tensors and tiles."""
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from rewrites import tensors, tiles
+from rewrites.descriptors import descriptor_for
+from rewrites.errors import Problem
+from rewrites.facts import Facts
+from rewrites.lower_parallel import store
+from rewrites.quote import expr, name
+from rewrites.space import Space
+from rewrites.values import Value, cast
+from tile2triton.ops.base import Operator
+from tile2triton.ops.lowerings import indices_of, space_of_region
+from tile2triton.ops.regions import CopyMatch, Region, copy_problems, match_copy, read_region
+
+if TYPE_CHECKING:
+    from tile2triton.reference.operands import Operand
+
+
+def copy(
+    src: Any,
+    dst: Any,
+    *,
+    coalesced_width: Any = None,
+    disable_tma: bool = False,
+    eviction_policy: Any = None,
+    prefer_instruction: Any = None,
+    annotations: Any = None,
+    loop_layout: Any = None,
+) -> Any:
+    """Copy a region, element by element, with a cast to the type of `dst`.
+
+    How much is copied is said by the side that is on the chip (a fragment before a shared tile
+    before a tensor); the other side says where it starts. Dimensions of extent 1 are dropped on
+    both sides, and the rest match in order. Elements outside of a tensor are read as 0 and not
+    written. All keywords are hints.
+
+    | form | meaning | Triton |
+    |---|---|---|
+    | `T.copy(A[i, k], s)` | the tile of A from i, k on | `s = tl.load(…, mask=…, other=0.0)` |
+    | `T.copy(A[b, i : i + 64, h, :], s)` | dimensions picked by an index are dropped | the same |
+    | `T.copy(s, f)` | tile to tile, with a cast | `f = s.to(tl.float32)` |
+    | `T.copy(f, C[i, j])` | write the tile at i, j | `tl.store(…, f, mask=…)` |
+    """
+
+
+def check(call: ast.Call, facts: Facts) -> Iterator[Problem]:
+    """Both sides are regions whose shapes match."""
+    arguments = COPY.arguments(call)
+    yield from copy_problems(call, arguments["src"], arguments["dst"], facts, "T.copy")
+
+
+def reference(src: "Operand", dst: "Operand", **hints: Any) -> None:
+    src.copy_to(dst)
+
+
+def lower(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> None:
+    """A load, a store, or both; between whole tiles a new name for the value."""
+    facts = space.facts
+    source = read_region(arguments["src"], facts)
+    destination = read_region(arguments["dst"], facts)
+    assert source is not None and destination is not None
+    match = match_copy(source, destination, facts)
+    assert match is not None
+    if space.axes or not match.extents:
+        value = space.value(_element(source))
+        store(space, destination.buffer, list(destination.starts), value, node)
+        return
+    if _is_rename(source, destination):
+        moved = cast(Value(name(source.buffer), source.dtype), destination.dtype)
+        space.lowering.emit("target = value", target=destination.buffer, value=moved.tree)
+        return
+    is_off = arguments["disable_tma"]
+    if not (isinstance(is_off, ast.Constant) and is_off.value) and (
+        _load_by_descriptor(space, match) or _store_by_descriptor(space, match)
+    ):
+        return
+    inner = space_of_region(
+        space,
+        source if source.is_tensor else destination,
+        match.source_axes if source.is_tensor else match.destination_axes,
+        match.sizes,
+        match.extents,
+        node,
+    )
+    indices = indices_of(source, inner, match.source_axes)
+    if source.is_tensor:
+        where = tensors.address(inner, source.buffer, indices, node)
+        loaded = tensors.load(inner, facts.tensors[source.buffer], where)
+        value = Value(loaded, source.dtype, where.axes)
+    else:
+        value = tiles.read(inner, source.buffer, indices, node)
+    targets = indices_of(destination, inner, match.destination_axes)
+    store(inner, destination.buffer, targets, value, node)
+
+
+def _element(region: Region) -> ast.expr:
+    indices = ast.Tuple(list(region.starts), ast.Load())
+    return ast.copy_location(ast.Subscript(name(region.buffer), indices, ast.Load()), region.node)
+
+
+def _is_rename(source: Region, destination: Region) -> bool:
+    """Two whole tiles of one shape share the value, since Triton's tensors do not change."""
+    on_chip = not source.is_tensor and not destination.is_tensor
+    return on_chip and source.whole and destination.whole and source.sizes == destination.sizes
+
+
+def _load_by_descriptor(space: Space, match: CopyMatch) -> bool:
+    """Load a GEMM operand through a TMA descriptor, where the target and the tensor allow it."""
+    source, destination = match.source, match.destination
+    plan = space.lowering.descriptors
+    is_operand = destination.buffer in plan.operands and destination.whole
+    if not (is_operand and source.buffer in plan.loads):
+        return False
+    if source.buffer in space.lowering.safe_values:
+        return False
+    found = _descriptor(space, match, source, match.source_axes)
+    if found is None:
+        return False
+    tile = space.facts.tiles[destination.buffer]
+    value = Value(expr(f"{found}.load(starts)", starts=_starts(space, source)), source.dtype)
+    tree = value.tree
+    if source.rank != tile.rank:
+        tree = expr("tree.reshape()", tree=tree)
+        assert isinstance(tree, ast.Call)
+        tree.args = list(tile.trees)
+    moved = cast(Value(tree, source.dtype), destination.dtype)
+    space.lowering.emit("target = value", target=destination.buffer, value=moved.tree)
+    return True
+
+
+def _store_by_descriptor(space: Space, match: CopyMatch) -> bool:
+    """Store a whole tile to an output through a TMA descriptor, where that is possible."""
+    source, destination = match.source, match.destination
+    plan = space.lowering.descriptors
+    if not (destination.buffer in plan.stores and source.whole and plan.operands):
+        return False
+    if len(match.extents) < 2:
+        return False
+    found = _descriptor(space, match, destination, match.destination_axes)
+    if found is None:
+        return False
+    value = cast(Value(name(source.buffer), source.dtype), destination.dtype).tree
+    if source.rank != destination.rank:
+        value = expr("value.reshape()", value=value)
+        assert isinstance(value, ast.Call)
+        value.args = list(space.facts.descriptors[found].block)
+    space.lowering.emit(
+        f"{found}.store(starts, value)", starts=_starts(space, destination), value=value
+    )
+    return True
+
+
+def _descriptor(
+    space: Space, match: CopyMatch, region: Region, axes: tuple[int, ...]
+) -> str | None:
+    if None in match.sizes:
+        return None
+    sizes = {d: size for d, size in zip(axes, match.sizes, strict=True) if size is not None}
+    extents = dict(zip(axes, match.extents, strict=True))
+    found = descriptor_for(space.facts, space.environment, region.buffer, sizes, extents)
+    return None if found is None else found.name
+
+
+def _starts(space: Space, region: Region) -> ast.expr:
+    """A tensor map takes coordinates of 32 bits."""
+    starts = [cast(space.value(start), "int32").tree for start in region.starts]
+    return ast.List(starts, ast.Load())
+
+
+COPY = Operator(
+    surface=copy, lower=lower, writes="dst", kind="statement", check=check, reference=reference
+)
+
+OPERATORS = (COPY,)

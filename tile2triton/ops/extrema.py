@@ -1,0 +1,99 @@
+"""T.min, T.max, T.clamp: the smaller, the larger, and both."""
+
+import ast
+import builtins
+from typing import Any
+
+import numpy as np
+
+from rewrites.space import Space
+from rewrites.values import Value as Typed
+from tile2triton.ops.base import Operator
+from tile2triton.ops.lowerings import pair, pair_lowering
+from tile2triton.reference.values import Value, common, compute
+
+
+def min(a: Any, b: Any) -> Any:
+    """The smaller of two values; of a number and a NaN, the number.
+
+    | form | meaning | Triton |
+    |---|---|---|
+    | `T.min(a, b)` | the smaller | `tl.minimum(a, b)` |
+    """
+
+
+def max(a: Any, b: Any) -> Any:
+    """The larger of two values; of a number and a NaN, the number.
+
+    | form | meaning | Triton |
+    |---|---|---|
+    | `T.max(a, b)` | the larger | `tl.maximum(a, b)` |
+    """
+
+
+def clamp(dst: Any, min_val: Any, max_val: Any) -> Any:
+    """The value moved into the range from `min_val` to `max_val`.
+
+    | form | meaning | Triton |
+    |---|---|---|
+    | `T.clamp(x, lo, hi)` | `T.min(T.max(x, lo), hi)` | `tl.minimum(tl.maximum(x, lo), hi)` |
+    """
+
+
+def reference_of_min(a: Value, b: Value) -> Value:
+    return compute(np.fmin, *common(a, b))
+
+
+def reference_of_max(a: Value, b: Value) -> Value:
+    return compute(np.fmax, *common(a, b))
+
+
+def reference_of_clamp(dst: Value, min_val: Value, max_val: Value) -> Value:
+    return reference_of_min(reference_of_max(dst, min_val), max_val)
+
+
+def fold_min(a: Any, b: Any) -> Any:
+    return _common(builtins.min(a, b), a, b)
+
+
+def fold_max(a: Any, b: Any) -> Any:
+    return _common(builtins.max(a, b), a, b)
+
+
+def fold_clamp(dst: Any, min_val: Any, max_val: Any) -> Any:
+    return fold_min(fold_max(dst, min_val), max_val)
+
+
+def _common(chosen: Any, a: Any, b: Any) -> Any:
+    """The chosen number in the type that both have together."""
+    return float(chosen) if isinstance(a, float) or isinstance(b, float) else chosen
+
+
+def lower_clamp(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> Typed:
+    value, low, high = (space.value(tree) for tree in arguments.values())
+    return pair("tl.minimum(a, b)", pair("tl.maximum(a, b)", value, low), high)
+
+
+MIN = Operator(
+    surface=min,
+    lower=pair_lowering("tl.minimum(a, b)"),
+    kind="expression",
+    reference=reference_of_min,
+    fold=fold_min,
+)
+MAX = Operator(
+    surface=max,
+    lower=pair_lowering("tl.maximum(a, b)"),
+    kind="expression",
+    reference=reference_of_max,
+    fold=fold_max,
+)
+CLAMP = Operator(
+    surface=clamp,
+    lower=lower_clamp,
+    kind="expression",
+    reference=reference_of_clamp,
+    fold=fold_clamp,
+)
+
+OPERATORS = (MIN, MAX, CLAMP)

@@ -1,0 +1,109 @@
+"""T.fill, T.clear: set a tile or a part of it to one value."""
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from rewrites.environment import padded
+from rewrites.errors import Problem
+from rewrites.facts import Facts
+from rewrites.lower_parallel import store
+from rewrites.space import Space
+from rewrites.values import cast, triton_dtype
+from tile2triton.ops.base import Operator
+from tile2triton.ops.lowerings import indices_of, space_of_region
+from tile2triton.ops.regions import as_written, is_region, read_region, region_problems
+from tile2triton.reference.named import value_of
+
+if TYPE_CHECKING:
+    from tile2triton.reference.operands import Operand
+
+
+def fill(buffer: Any, value: Any, annotations: Any = None) -> Any:
+    """Set every element of a tile, or of a region of it, to `value`, cast to the tile's type.
+
+    | form | meaning | Triton |
+    |---|---|---|
+    | `T.fill(t, value)` | every element | `t = tl.full([64, 32], value, tl.float32)` |
+    | `T.fill(t[0:8, :], value)` | a part | `t = tl.where(inside, value, t)` |
+    """
+
+
+def clear(buffer: Any) -> Any:
+    """Set every element of a tile, or of a region of it, to 0.
+
+    | form | meaning | Triton |
+    |---|---|---|
+    | `T.clear(t)` | every element | `t = tl.zeros([64, 32], tl.float32)` |
+    """
+
+
+def check(call: ast.Call, facts: Facts) -> Iterator[Problem]:
+    """What is set is a tile, a tensor's region, or a variable."""
+    operator = FORMS[ast.unparse(call.func).rpartition(".")[2]]
+    buffer = operator.arguments(call)["buffer"]
+    if isinstance(buffer, ast.Name) and buffer.id in facts.variables:
+        return
+    if not is_region(buffer, facts):
+        yield Problem(
+            buffer,
+            "T2T270",
+            f"T.{operator.name} sets a tile, but `{as_written(buffer)}` is none.",
+            (),
+            "Name a tile that T.alloc_shared or T.alloc_fragment made.",
+        )
+        return
+    yield from region_problems(buffer, facts)
+
+
+def reference(buffer: "Operand", value: Any, annotations: Any = None) -> None:
+    buffer.write(value_of(value))
+
+
+def reference_of_clear(buffer: "Operand") -> None:
+    buffer.write(0)
+
+
+def lower(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> None:
+    value = space.value(arguments.get("value", ast.Constant(0)))
+    region = read_region(arguments["buffer"], space.facts)
+    assert region is not None
+    tile = space.facts.tiles.get(region.buffer)
+    if tile is not None and region.whole and not tile.is_scalar:
+        new = cast(value, tile.dtype)
+        shape = [padded(e, t) for e, t in zip(tile.shape, tile.trees, strict=True)]
+        is_zero = new.number == 0 and new.weak
+        space.lowering.emit(
+            "target = tl.zeros(shape, dtype)"
+            if is_zero
+            else "target = tl.full(shape, value, dtype)",
+            target=tile.name,
+            shape=ast.Tuple(shape, ast.Load()),
+            value=new.tree,
+            dtype=triton_dtype(tile.dtype),
+        )
+        return
+    if region.extents is None or (tile is not None and tile.is_scalar):
+        store(space, region.buffer, list(region.starts), value, node)
+        return
+    axes = tuple(d for d, size in enumerate(region.sizes) if size != 1)
+    sizes = tuple(region.sizes[d] for d in axes)
+    extents = tuple(region.extents[d] for d in axes)
+    inner = space_of_region(space, region, axes, sizes, extents, node)
+    store(inner, region.buffer, indices_of(region, inner, axes), value, node)
+
+
+FILL = Operator(
+    surface=fill, lower=lower, writes="buffer", kind="statement", check=check, reference=reference
+)
+CLEAR = Operator(
+    surface=clear,
+    lower=lower,
+    writes="buffer",
+    kind="statement",
+    check=check,
+    reference=reference_of_clear,
+)
+FORMS = {"fill": FILL, "clear": CLEAR}
+
+OPERATORS = (FILL, CLEAR)

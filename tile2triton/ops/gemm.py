@@ -1,0 +1,335 @@
+"""T.gemm: multiply two tiles and add to a third."""
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rewrites import tiles
+from rewrites.dtypes import bits, is_float
+from rewrites.environment import next_power_of_two
+from rewrites.errors import Problem, refuse
+from rewrites.facts import Facts
+from rewrites.lower_parallel import store
+from rewrites.quote import expr, literal, name
+from rewrites.scalars import as_condition
+from rewrites.space import Space
+from rewrites.values import Value, triton_dtype
+from rewrites.values import cast as typed_cast
+from tile2triton.ops.base import Operator
+from tile2triton.ops.lowerings import indices_of, space_of_region
+from tile2triton.ops.regions import (
+    Region,
+    as_written,
+    read_region,
+    region_problems,
+    static_value,
+)
+from tile2triton.reference.named import value_of
+from tile2triton.reference.values import as_tf32, cast
+
+if TYPE_CHECKING:
+    from tile2triton.reference.operands import Operand
+
+OPERAND_DTYPES = (
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "float8_e4m3fn",
+    "float8_e5m2",
+    "float8_e4m3fnuz",
+    "float8_e5m2fnuz",
+    "int8",
+)
+FLOAT_ACCUMULATORS = ("float32", "float16", "bfloat16")
+
+
+def gemm(
+    A: Any,
+    B: Any,
+    C: Any,
+    transpose_A: bool = False,
+    transpose_B: bool = False,
+    policy: Any = "Square",
+    clear_accum: Any = False,
+    k_pack: int = 1,
+    mbar: Any = None,
+    annotations: Any = None,
+) -> Any:
+    """C += A @ B on tiles of two dimensions; further leading dimensions have extent 1.
+
+    A is (M, K), or (K, M) with `transpose_A`; B is (K, N), or (N, K) with `transpose_B`; C is
+    (M, N). A and B have one type; float32 operands are rounded to TensorFloat-32. With
+    `clear_accum` the old C is not read. `policy`, `k_pack`, `mbar` and `annotations` are hints.
+
+    | form | meaning | Triton |
+    |---|---|---|
+    | `T.gemm(a, b, c)` | c += a @ b | `c = tl.dot(a, b, c)` |
+    | `T.gemm(a, b, c, transpose_B=True)` | c += a @ bᵀ | `c = tl.dot(a, tl.trans(b), c)` |
+    | `T.gemm(a, b, c, clear_accum=True)` | c = a @ b | `c = tl.dot(a, b)` |
+    """
+
+
+def check(call: ast.Call, facts: Facts) -> Iterator[Problem]:
+    """Tiles of rank two whose sizes meet, with types that tensor cores multiply."""
+    arguments = GEMM.arguments(call)
+    regions: dict[str, Region] = {}
+    for side in "ABC":
+        problems = list(region_problems(arguments[side], facts))
+        yield from problems
+        region = read_region(arguments[side], facts)
+        if problems or region is None:
+            continue
+        if region.is_tensor:
+            yield Problem(
+                arguments[side],
+                "T2T226",
+                f"T.gemm multiplies tiles on the chip, but `{as_written(arguments[side])}` is a "
+                "global tensor.",
+                (),
+                "Copy it into a tile from T.alloc_shared first.",
+            )
+        elif len(matrix_axes(region)) != 2:
+            yield Problem(
+                arguments[side],
+                "T2T220",
+                f"T.gemm takes tiles of two dimensions; further leading dimensions have extent 1, "
+                f"but `{as_written(arguments[side])}` has shape {region.shape_text}.",
+                (),
+                "Pick one matrix of it with an index, such as `tile[stage, :, :]`.",
+            )
+        else:
+            regions[side] = region
+    transposed = {}
+    for flag in ("transpose_A", "transpose_B"):
+        value = static_value(arguments[flag], facts)
+        if value is None:
+            yield Problem(
+                arguments[flag],
+                "T2T204",
+                f"`{flag}={as_written(arguments[flag])}` must be known when the kernel is "
+                "compiled.",
+                (),
+                "Write True or False.",
+            )
+        transposed[flag[-1]] = bool(value)
+    if len(regions) == 3:
+        yield from _sizes(call, regions, transposed)
+        yield from _types(call, regions)
+
+
+def matrix_axes(region: Region) -> tuple[int, ...]:
+    """The dimensions that T.gemm sees: without leading ones of extent 1, down to two."""
+    axes = tuple(range(region.rank))
+    while len(axes) > 2 and region.sizes[axes[0]] == 1:
+        axes = axes[1:]
+    return axes
+
+
+def _sizes(
+    call: ast.Call, regions: dict[str, Region], transposed: dict[str, bool]
+) -> Iterator[Problem]:
+    """Every size that two of the three sides have in common is the same on both."""
+    named: dict[str, dict[str, int | None]] = {}
+    for side, letters in (("A", "MK"), ("B", "KN"), ("C", "MN")):
+        axes = matrix_axes(regions[side])
+        if transposed.get(side):
+            axes = axes[::-1]
+        for letter, axis in zip(letters, axes, strict=True):
+            named.setdefault(letter, {})[side] = regions[side].sizes[axis]
+    codes = {"K": "T2T221", "M": "T2T222", "N": "T2T222"}
+    meaning = {"K": "inner sizes", "M": "numbers of rows", "N": "numbers of columns"}
+    for letter, sizes in named.items():
+        (left, first), (right, second) = sizes.items()
+        if first is not None and second is not None and first != second:
+            flags = [f"transpose_{side}=True" for side in "AB" if transposed[side]]
+            yield Problem(
+                call,
+                codes[letter],
+                f"The {meaning[letter]} of T.gemm differ: "
+                f"`{as_written(regions[left].node)}` has {letter} = {first}, "
+                f"`{as_written(regions[right].node)}` has {letter} = {second}.",
+                tuple(
+                    f"{as_written(regions[side].node)}: {regions[side].shape_text} "
+                    f"{regions[side].dtype}"
+                    for side in "ABC"
+                )
+                + tuple(flags),
+                "A is (M, K), B is (K, N), C is (M, N); write transpose_A=True or "
+                "transpose_B=True where a tile lies the other way.",
+            )
+
+
+def _types(call: ast.Call, regions: dict[str, Region]) -> Iterator[Problem]:
+    a, b, c = (regions[side] for side in "ABC")
+    found = tuple(f"{as_written(side.node)}: {side.dtype}" for side in (a, b, c))
+    if a.dtype != b.dtype:
+        yield Problem(
+            call,
+            "T2T223",
+            "T.gemm multiplies two tiles of one type.",
+            found,
+            "Copy one of them into a tile of the other's type first: T.copy casts.",
+        )
+        return
+    for side in (a, b):
+        if side.dtype not in OPERAND_DTYPES:
+            yield Problem(
+                side.node,
+                "T2T224",
+                f"Tensor cores do not multiply {side.dtype}.",
+                found,
+                f"Use one of {', '.join(OPERAND_DTYPES)}.",
+            )
+            return
+    accumulators = {"int8": ("int32",), "float64": ("float64",)}.get(a.dtype, FLOAT_ACCUMULATORS)
+    if c.dtype not in accumulators:
+        yield Problem(
+            regions["C"].node,
+            "T2T225",
+            f"Products of {a.dtype} are not added up in {c.dtype}.",
+            found,
+            f"Allocate the accumulator as {' or '.join(accumulators)}.",
+        )
+
+
+def reference(
+    A: "Operand",
+    B: "Operand",
+    C: "Operand",
+    transpose_A: bool = False,
+    transpose_B: bool = False,
+    policy: Any = "Square",
+    clear_accum: Any = False,
+    **hints: Any,
+) -> None:
+    # Sums of int8 products are exact in float64, where NumPy multiplies matrices fast.
+    accumulator = {"int8": "int32", "float64": "float64"}.get(A.dtype, "float32")
+    a, b = _matrix(A), _matrix(B)
+    product = (a.T if transpose_A else a) @ (b.T if transpose_B else b)
+    if A.dtype == "int8":
+        product = product.astype(np.int64)
+    total = cast(product, accumulator)
+    old = C.read()
+    if not bool(value_of(clear_accum)):
+        with np.errstate(all="ignore"):
+            total = total + cast(old, accumulator).reshape(total.shape)
+    C.write(cast(total, C.dtype).reshape(old.shape))
+
+
+def _matrix(operand: "Operand") -> Any:
+    """An operand as a matrix of a type that NumPy multiplies, rounded as tensor cores round it."""
+    values = operand.read()
+    values = values.reshape(values.shape[-2:])
+    if operand.dtype == "float32":
+        return as_tf32(values)
+    return values.astype(np.float64 if operand.dtype in ("int8", "float64") else np.float32)
+
+
+def lower(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> None:
+    """`acc = tl.dot(a, b, acc)`, in the accumulator's type."""
+    facts = space.facts
+    flags = {side: bool(static_value(arguments[f"transpose_{side}"], facts)) for side in "AB"}
+    a = _operand(space, arguments["A"], flags["A"], 0 if flags["A"] else 1, node)
+    b = _operand(space, arguments["B"], flags["B"], 1 if flags["B"] else 0, node)
+    region = read_region(arguments["C"], facts)
+    assert region is not None
+    target = facts.tiles[region.buffer]
+    inner, value = _read(space, region, node)
+    dot = expr("tl.dot(a, b)", a=a.tree, b=b.tree)
+    assert isinstance(dot, ast.Call)
+    accumulator = target.dtype
+    # Triton has no bfloat16 accumulator: the product is made in float32 and added there.
+    computed = "float32" if accumulator == "bfloat16" else accumulator
+    clear = as_condition(space.value(arguments["clear_accum"]))
+    old: ast.expr | None = typed_cast(value, computed).tree
+    if isinstance(clear.tree, ast.Constant):
+        old = None if clear.tree.value else old
+    else:
+        zero = literal(0.0 if is_float(computed) else 0)
+        old = expr("tl.where(clear, zero, old)", clear=clear.tree, zero=zero, old=old)
+    if old is not None:
+        dot.args.append(old)
+    if a.dtype == "float32":
+        dot.keywords.append(ast.keyword("input_precision", literal("tf32")))
+    if computed != "float32":
+        dot.keywords.append(ast.keyword("out_dtype", triton_dtype(computed)))
+    product = typed_cast(Value(dot, computed, value.axes), accumulator)
+    if inner is None:
+        space.lowering.emit("target = value", target=target.name, value=product.tree)
+        return
+    axes = matrix_axes(region)
+    store(inner, target.name, indices_of(region, inner, axes), product, node)
+
+
+def _operand(space: Space, tree: ast.expr, transposed: bool, inner: int, node: ast.Call) -> Value:
+    """A factor as Triton's dot wants it: padding along the inner size is zero."""
+    region = read_region(tree, space.facts)
+    assert region is not None
+    axes = matrix_axes(region)
+    size = region.sizes[axes[inner]]
+    assert size is not None
+    least = 32 if bits(region.dtype) == 8 else 16
+    if next_power_of_two(size) < least:
+        raise refuse(
+            node,
+            "T2T318",
+            f"tensor cores multiply {region.dtype} with an inner size of {least} at least",
+            found=(f"`{as_written(tree)}`: {region.shape_text}",),
+            hint=f"make the tile {least} long in that dimension",
+        )
+    _, value = _read(space, region, node)
+    operand = value.tree
+    tile = space.facts.tiles[region.buffer]
+    is_padded = next_power_of_two(size) != size
+    if is_padded and not (region.whole and tile.name in space.lowering.zero_padded):
+        lanes = expr("tl.arange(0, n)", n=literal(next_power_of_two(size)))
+        lanes = expr("x[None, :]" if inner else "x[:, None]", x=lanes)
+        operand = expr(
+            "tl.where(lanes < n, x, zero)",
+            lanes=lanes,
+            n=_extent(region, axes[inner]),
+            x=operand,
+            zero=literal(0.0 if is_float(region.dtype) else 0),
+        )
+    if transposed:
+        operand = expr("tl.trans(x)", x=operand)
+    return Value(operand, region.dtype)
+
+
+def _extent(region: Region, axis: int) -> ast.expr:
+    assert region.extents is not None
+    return region.extents[axis]
+
+
+def _read(space: Space, region: Region, node: ast.Call) -> tuple[Space | None, Value]:
+    """A whole tile of two dimensions by its name; another region through a space of its own."""
+    if region.whole and region.rank == 2:
+        return None, Value(name(region.buffer), region.dtype)
+    axes = matrix_axes(region)
+    sizes = tuple(region.sizes[axis] for axis in axes)
+    extents = tuple(_extent(region, axis) for axis in axes)
+    inner = space_of_region(space, region, axes, sizes, extents, node)
+    indices = indices_of(region, inner, axes)
+    return inner, tiles.read(inner, region.buffer, indices, region.node)
+
+
+def keeps(arguments: dict[str, ast.expr]) -> bool:
+    """Whether the old C matters."""
+    clear = arguments["clear_accum"]
+    return not (isinstance(clear, ast.Constant) and clear.value)
+
+
+GEMM = Operator(
+    surface=gemm,
+    lower=lower,
+    writes="C",
+    keeps=keeps,
+    kind="statement",
+    check=check,
+    reference=reference,
+)
+
+OPERATORS = (GEMM,)

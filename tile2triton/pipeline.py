@@ -1,0 +1,67 @@
+"""The rewrites in order, and the loop that runs them."""
+
+import ast
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rewrites import (
+    check_operators,
+    delay_reductions,
+    hoist_first_values,
+    join_branches,
+    lower_program,
+    open_kernels,
+    share_addresses,
+    tidy_names,
+)
+from rewrites.facts import Facts, Program
+from tile2triton.ops import OPERATORS
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A named rewrite: tree and facts in, tree out."""
+
+    name: str
+    run: Callable[[ast.Module, Facts], ast.Module]
+    doc: str
+
+
+PIPELINE = tuple(
+    Pass(module.__name__.rpartition(".")[2], module.run, module.__doc__ or "")
+    for module in (
+        check_operators,
+        join_branches,
+        delay_reductions,
+        hoist_first_values,
+        lower_program,
+        open_kernels,
+        share_addresses,
+        tidy_names,
+    )
+)
+
+
+def lower(program: Program, target: str, after: str | None = None) -> ast.Module:
+    """The program's Triton kernels as a tree; with `after`, the tree behind that pass.
+
+    `program` itself stays as it is, except that its facts learn the target, the launches and the
+    descriptors. `after="trace"` gives the tile program before the first pass. Raises
+    `RewriteError` with every problem that the program has.
+    """
+    facts = program.facts
+    facts.target = target
+    facts.operators = OPERATORS
+    facts.descriptors = {}
+    tree = copy.deepcopy(program.tree)
+    if after == "trace":
+        return tree
+    for rewrite in PIPELINE:
+        tree = rewrite.run(tree, facts)
+        if rewrite.name == after:
+            return tree
+    if after is not None:
+        known = ", ".join(["trace", *(rewrite.name for rewrite in PIPELINE)])
+        raise ValueError(f"no pass {after!r}; the passes are {known}")
+    return tree

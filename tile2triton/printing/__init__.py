@@ -1,0 +1,1 @@
+"""Expressions as documents for the layout."""

@@ -1,0 +1,111 @@
+"""The reference meaning: a tile program interpreted on NumPy arrays."""
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rewrites.facts import Program, Tensor
+from tile2triton.reference.arrays import Argument, to_torch
+from tile2triton.reference.errors import (
+    AssumptionFailedError,
+    OutOfBoundsError,
+    ProgramError,
+    UnsupportedError,
+    WriteConflictError,
+)
+from tile2triton.reference.expressions import evaluate
+from tile2triton.reference.memory import Memory
+from tile2triton.reference.state import State, find_statics
+from tile2triton.reference.statements import execute_block
+from tile2triton.reference.values import cast, numpy_dtype, unset
+
+__all__ = [
+    "AssumptionFailedError",
+    "OutOfBoundsError",
+    "ProgramError",
+    "UnsupportedError",
+    "WriteConflictError",
+    "run",
+    "to_torch",
+]
+
+
+def run(
+    program: Program,
+    arrays: Sequence[Any] | Mapping[str, Any],
+    dims_overrides: Mapping[str, int] | None = None,
+) -> tuple[np.ndarray[Any, Any], ...]:
+    """Run a tile program on NumPy arrays or torch tensors, and return its outputs.
+
+    `arrays` are the launcher's arguments, in its order or by name; tensors that the program writes
+    are changed in place. `dims_overrides` gives run-time sizes that no argument has. Raises a
+    `ProgramError` where the program does what a GPU would not report, and `TypeError` or
+    `ValueError` for arguments that do not fit.
+    """
+    facts = program.facts
+    given = _by_name(facts.parameters, arrays)
+    state = State(facts, {}, find_statics(program.tree, facts))
+    for tensor in facts.tensors.values():
+        for extent in tensor.shape:
+            state.statics.update(find_statics(extent, facts))
+    arguments = {
+        name: Argument(name, value, facts.tensors[name].dtype)
+        for name, value in given.items()
+        if name in facts.tensors
+    }
+    for name, value in given.items():
+        if name not in facts.tensors:
+            state.names[name] = cast(value, facts.scalars[name])
+    for name, (source, axis) in facts.dims.items():
+        if source in arguments and axis < arguments[source].array.ndim:
+            state.names[name] = np.int32(arguments[source].array.shape[axis])
+    for name, size in (dims_overrides or {}).items():
+        state.names[name] = np.int32(size)
+    function = next(node for node in program.tree.body if isinstance(node, ast.FunctionDef))
+    try:
+        for tensor in facts.tensors.values():
+            state.tensors[tensor.name] = _memory(tensor, arguments.get(tensor.name), state)
+        execute_block(function.body, state)
+    except ProgramError as fault:
+        fault.locate(facts)
+        raise
+    for name, argument in arguments.items():
+        if state.tensors[name].written:
+            argument.write_back()
+    return tuple(state.tensors[name].array for name in facts.outputs)
+
+
+def _by_name(
+    parameters: tuple[str, ...], arrays: Sequence[Any] | Mapping[str, Any]
+) -> dict[str, Any]:
+    if isinstance(arrays, Mapping):
+        missing = [name for name in parameters if name not in arrays]
+        unknown = [name for name in arrays if name not in parameters]
+        if missing or unknown:
+            raise TypeError(
+                f"The kernel takes {', '.join(parameters)}; "
+                f"missing: {', '.join(missing) or 'none'}, unknown: {', '.join(unknown) or 'none'}."
+            )
+        return dict(arrays)
+    if len(arrays) != len(parameters):
+        raise TypeError(
+            f"The kernel takes {len(parameters)} arguments ({', '.join(parameters)}), "
+            f"but {len(arrays)} were given."
+        )
+    return dict(zip(parameters, arrays, strict=True))
+
+
+def _memory(tensor: Tensor, argument: Argument | None, state: State) -> Memory:
+    """The argument's array after a check of its shape, or fresh memory that nobody wrote."""
+    shape = tuple(int(evaluate(extent, state)) for extent in tensor.shape)
+    if argument is None:
+        array = np.full(shape, unset(tensor.dtype), numpy_dtype(tensor.dtype))
+        return Memory(tensor.name, tensor.dtype, array, is_tensor=True)
+    if argument.array.shape != shape:
+        declared = f"({', '.join(ast.unparse(extent) for extent in tensor.shape)})"
+        raise ValueError(
+            f"{tensor.name} has shape {argument.array.shape}, but {declared} = {shape} is needed."
+        )
+    return Memory(tensor.name, tensor.dtype, argument.array, is_tensor=True)

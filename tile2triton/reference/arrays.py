@@ -1,0 +1,56 @@
+"""Arguments of a call as NumPy arrays that share their memory, torch tensors included."""
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from rewrites import dtypes
+from tile2triton.reference.values import numpy_dtype
+
+
+class Argument:
+    """One tensor that the caller passed; `array` is what the interpreter works on."""
+
+    def __init__(self, name: str, value: Any, dtype: str) -> None:
+        self.value = value
+        self.is_torch = type(value).__module__.partition(".")[0] == "torch"
+        if value is None:
+            raise TypeError(f"{name} is None, but a tensor of {dtype} is needed.")
+        self.array = _from_torch(value) if self.is_torch else np.asarray(value)
+        if self.array.dtype != numpy_dtype(dtype):
+            raise TypeError(f"{name} has dtype {self.array.dtype}, but {dtype} is needed.")
+        if not self.is_torch and not isinstance(value, np.ndarray):
+            self.array = np.array(self.array)
+
+    def write_back(self) -> None:
+        """Bring what the program wrote to a tensor on a device; on the CPU memory is shared."""
+        if self.is_torch and self.value.device.type != "cpu":
+            self.value.copy_(_to_torch(self.array))
+
+
+def _from_torch(tensor: Any) -> np.ndarray[Any, Any]:
+    torch = importlib.import_module("torch")
+    name = str(tensor.dtype).removeprefix("torch.")
+    host = tensor.detach().cpu()
+    if name in dtypes.BY_NAME and dtypes.is_float(name) and dtypes.bits(name) < 32:
+        # NumPy does not know torch's small floats; their bits it does.
+        bits = torch.uint8 if dtypes.bits(name) == 8 else torch.int16
+        array: np.ndarray[Any, Any] = host.view(bits).numpy().view(numpy_dtype(name))
+        return array
+    whole: np.ndarray[Any, Any] = host.numpy()
+    return whole
+
+
+def _to_torch(array: np.ndarray[Any, Any]) -> Any:
+    torch = importlib.import_module("torch")
+    name = str(array.dtype.name)
+    if dtypes.is_float(name) and dtypes.bits(name) < 32:
+        bits = np.dtype(f"i{array.dtype.itemsize}") if array.dtype.itemsize > 1 else np.dtype("u1")
+        return torch.from_numpy(array.view(bits)).view(getattr(torch, name))
+    return torch.from_numpy(array)
+
+
+def to_torch(array: np.ndarray[Any, Any]) -> Any:
+    """An output of the reference as a torch tensor that shares its memory."""
+    return _to_torch(array)

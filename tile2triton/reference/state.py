@@ -1,0 +1,70 @@
+"""What the interpreter knows while it runs one program of a grid."""
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rewrites.facts import Facts, Number
+from tile2triton.ops.static import static_value
+from tile2triton.reference.errors import UnsupportedError
+from tile2triton.reference.memory import Mask, Memory
+from tile2triton.reference.values import Value
+
+
+@dataclass
+class State:
+    """Names and memories of the running program, and the iterations it is in.
+
+    Inside T.Parallel, `space` is the shape of the iteration space and every value is an array that
+    broadcasts to it; `mask` says for which iterations a statement runs.
+    """
+
+    facts: Facts
+    tensors: dict[str, Memory]
+    statics: dict[int, Number]
+    names: dict[str, Value] = field(default_factory=dict)
+    tiles: dict[str, Memory] = field(default_factory=dict)
+    safe_values: dict[str, Value] = field(default_factory=dict)
+    # Variables that are one scalar for each iteration of the T.Parallel loop they stand in.
+    per_element: set[str] = field(default_factory=set)
+    space: tuple[int, ...] = ()
+    mask: Mask = None
+    program: int = 0
+
+    @property
+    def is_parallel(self) -> bool:
+        return self.space != ()
+
+    def memory(self, name: str, node: ast.AST) -> Memory:
+        memory = self.tiles.get(name) or self.tensors.get(name)
+        if memory is None:
+            raise UnsupportedError(node, f"`{name}` is used before it is allocated.")
+        return memory
+
+    def safe_value(self, name: str) -> Value:
+        return self.safe_values.get(name, 0)
+
+    @contextmanager
+    def where(self, condition: Value) -> Iterator[None]:
+        """Run what follows only for the iterations for which `condition` holds."""
+        outer = self.mask
+        self.mask = condition if outer is None else np.logical_and(outer, condition)
+        try:
+            yield
+        finally:
+            self.mask = outer
+
+
+def find_statics(tree: ast.AST, facts: Facts) -> dict[int, Number]:
+    """The numbers in a tree that Python would have computed while it traced, by the node's id."""
+    found: dict[int, Number] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.expr):
+            value: Any = static_value(node, facts)
+            if value is not None:
+                found[id(node)] = value
+    return found

@@ -1,0 +1,152 @@
+"""Emitted text → a file in the cache directory → an imported module → a callable that launches it."""
+
+import functools
+import linecache
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from .diagnostics import Diagnostic, TileError
+from .module_cache import write_module
+from .resources import too_large
+
+Launcher = Callable[..., Any]
+
+OLDEST_TRITON = (3, 6)
+
+_LOCK = threading.RLock()
+_LOADED: dict[tuple[str, str], Launcher] = {}
+
+
+def load(text: str, name: str) -> Launcher:
+    """The launcher `name` of an emitted module, for tensors on a GPU and on the CPU alike.
+
+    A text is imported once per process; CPU tensors run it in the interpreter. Raises `TileError`
+    where Triton is missing or too old.
+    """
+    with _LOCK:
+        launcher = _LOADED.get((text, name))
+        if launcher is None:
+            _require_triton()
+            launcher = _dispatching(text, name, write_module(text, name))
+            _LOADED[text, name] = launcher
+        return launcher
+
+
+def import_module(text: str, path: Path, suffix: str = "") -> ModuleType:
+    """A new module made of `text`, which `path` holds.
+
+    The text itself is run, not the file, so that neither a byte-code cache nor an edit between
+    writing and importing can put something else in its place.
+    """
+    linecache.checkcache(str(path))
+    module = ModuleType(f"tile2triton_emitted_{path.stem}{suffix}")
+    module.__file__ = str(path)
+    # Triton and pickle look a function's module up by name.
+    sys.modules[module.__name__] = module
+    exec(compile(text, str(path), "exec"), vars(module))
+    return module
+
+
+def _dispatching(text: str, name: str, path: Path) -> Launcher:
+    compiled: Launcher = getattr(import_module(text, path), name)
+    on_cpu: Launcher | None = None
+    # Where the first tensor stands among the positional arguments; found at the first call.
+    position = 0
+
+    @functools.wraps(compiled)
+    def launch(*args: Any, **kwargs: Any) -> Any:
+        try:
+            is_on_gpu = args[position].is_cuda
+        except (AttributeError, IndexError):
+            return launch_by_search(args, kwargs)
+        if is_on_gpu:
+            return on_gpu(*args, **kwargs)
+        return launch_on_cpu(args, kwargs)
+
+    def launch_by_search(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        nonlocal position
+        for index, value in enumerate(args):
+            if _is_tensor(value):
+                position = index
+                return launch(*args, **kwargs)
+        if any(_is_tensor(value) and value.is_cuda for value in kwargs.values()):
+            return on_gpu(*args, **kwargs)
+        return launch_on_cpu(args, kwargs)
+
+    def launch_on_cpu(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        nonlocal on_cpu
+        _require_known_devices(name, (*args, *kwargs.values()))
+        if on_cpu is None:
+            on_cpu = _interpreted(text, name, path)
+        return on_cpu(*args, **kwargs)
+
+    def first_launch(*args: Any, **kwargs: Any) -> Any:
+        nonlocal on_gpu
+        from triton.runtime.errors import OutOfResources
+
+        try:
+            result = compiled(*args, **kwargs)
+        except OutOfResources as error:
+            problem = too_large(name, error.name, error.required, error.limit, "this GPU")
+            raise TileError(problem) from error
+        on_gpu = compiled
+        return result
+
+    on_gpu: Launcher = first_launch
+    return launch
+
+
+def _interpreted(text: str, name: str, path: Path) -> Launcher:
+    """The launcher of a second import, whose kernels run on the CPU."""
+    try:
+        from .interpreter import interpret
+    except ImportError as error:
+        raise _failure(
+            "T2T403", f"running `{name}` on CPU tensors needs {error.name}", "pip install tile2triton"
+        ) from error
+    with _LOCK:
+        module = import_module(text, path, "_on_cpu")
+    interpret(module)
+    launcher: Launcher = getattr(module, name)
+    return launcher
+
+
+def _require_triton() -> None:
+    try:
+        import triton
+    except ImportError as error:
+        raise _failure(
+            "T2T403",
+            f"running a kernel needs Triton, which cannot be imported: {error}",
+            'pip install "triton>=3.6" torch (Linux only; transpiling works without it)',
+        ) from error
+    if tuple(int(part) for part in triton.__version__.split(".")[:2]) < OLDEST_TRITON:
+        raise _failure(
+            "T2T403",
+            f"Triton {triton.__version__} is too old",
+            'pip install "triton>=3.6"',
+        )
+
+
+def _require_known_devices(name: str, values: Iterable[Any]) -> None:
+    for value in values:
+        if _is_tensor(value) and value.device.type not in ("cpu", "cuda"):
+            raise _failure(
+                "T2T402",
+                f"`{name}` was called with a tensor on {value.device}",
+                "move its tensors to a GPU (`.cuda()`) or to the CPU (`.cpu()`)",
+            )
+
+
+def _is_tensor(value: Any) -> bool:
+    import torch
+
+    return isinstance(value, torch.Tensor)
+
+
+def _failure(code: str, message: str, hint: str) -> TileError:
+    return TileError(Diagnostic(code=code, message=message, hint=hint))
