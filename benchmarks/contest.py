@@ -7,8 +7,10 @@ from torch import Tensor
 
 Inputs = tuple[Tensor, ...]
 Config = dict[str, int]
-# Given the inputs and one configuration: the call to measure, which returns the output.
-Build = Callable[[Inputs, Config], Callable[[], Tensor]]
+# The call to measure, which returns the output.
+Call = Callable[[], Tensor]
+# Makes the call for the inputs and one configuration.
+Build = Callable[[Inputs, Config], Call]
 
 
 def whole(output: Tensor) -> Tensor:
@@ -50,7 +52,7 @@ class Workload:
 def relative_error(output: Tensor, expected: Tensor) -> float:
     """The norm of the difference over the norm of what was expected."""
     difference = output.double() - expected.double()
-    return (difference.norm() / expected.double().norm()).item()
+    return float(difference.norm() / expected.double().norm())
 
 
 def as_tile_program(config: Config) -> Config:

@@ -2,7 +2,6 @@
 
 import math
 import statistics
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -10,10 +9,8 @@ import torch
 from torch import Tensor
 from triton.testing import do_bench
 
-from benchmarks.contest import Config, Contestant, Inputs, Workload, relative_error
+from benchmarks.contest import Call, Config, Contestant, Inputs, Workload, relative_error
 from benchmarks.workloads import WORKLOADS
-
-Call = Callable[[], Tensor]
 
 
 @dataclass

@@ -22,6 +22,7 @@ import time
 from collections import defaultdict
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import torch
 import triton
@@ -95,37 +96,30 @@ def kinds(tilelang: bool) -> set[str]:
 
 def first_runs(
     workloads: list[Workload], kinds: set[str]
-) -> tuple[dict[str, dict[str, list[Config]]], list[dict[str, object]]]:
+) -> tuple[dict[str, dict[str, list[Config]]], list[dict[str, Any]]]:
     """The configurations that run, by workload and contestant, and the failures."""
-    tasks = [
-        Task(
-            (w.name, contestant.name, index),
-            first_run,
-            (w.name, contestant.name, config),
-            COMPILE_LIMIT,
-        )
-        for w in workloads
-        for contestant in w.contestants
+    arguments = [
+        (workload.name, contestant.name, config)
+        for workload in workloads
+        for contestant in workload.contestants
         if contestant.kind in kinds
-        for index, config in enumerate(contestant.configs)
+        for config in contestant.configs
     ]
-    configs = {task.key: task.arguments[2] for task in tasks}
-    errors = {}
-    for outcome in run_all(tasks, processes=min(16, os.cpu_count() or 1)):
-        errors[outcome.key] = outcome.error
+    tasks = [Task(index, first_run, row, COMPILE_LIMIT) for index, row in enumerate(arguments)]
+    outcomes = run_all(tasks, processes=min(16, os.cpu_count() or 1))
+    errors = {outcome.key: outcome.error for outcome in outcomes}
     running: dict[str, dict[str, list[Config]]] = defaultdict(lambda: defaultdict(list))
-    failures: list[dict[str, object]] = []
-    for key, config in configs.items():
-        workload, contestant, _ = key  # type: ignore[misc]
+    failures: list[dict[str, Any]] = []
+    for index, (workload, contestant, config) in enumerate(arguments):
         # A contestant without any configuration that runs still gets its row.
-        running[workload][contestant] += [] if errors[key] else [config]
-        if errors[key]:
+        running[workload][contestant] += [] if errors[index] else [config]
+        if errors[index]:
             row = {"workload": workload, "contestant": contestant, "config": config}
-            failures.append({**row, "error": errors[key]})
+            failures.append({**row, "error": errors[index]})
     return {name: dict(contestants) for name, contestants in running.items()}, failures
 
 
-def summary(workload: Workload, outcome: Outcome) -> dict[str, object]:
+def summary(workload: Workload, outcome: Outcome) -> dict[str, Any]:
     """The rows of one workload, fastest first, with ratios to the best Triton by hand."""
     rows: list[Row] = outcome.value or []
     hand = [row for row in rows if row.kind == "triton" and row.milliseconds]
@@ -148,7 +142,7 @@ def summary(workload: Workload, outcome: Outcome) -> dict[str, object]:
     }
 
 
-def table(entry: dict) -> str:
+def table(entry: dict[str, Any]) -> str:
     lines = [f"\n{entry['workload']} [{entry['unit']}] {entry['failed']}"]
     for row in entry["rows"]:
         config = " ".join(f"{name}={value}" for name, value in row["config"].items())
@@ -161,7 +155,7 @@ def table(entry: dict) -> str:
     return "\n".join(lines)
 
 
-def machine() -> dict[str, object]:
+def machine() -> dict[str, Any]:
     packages = ("tile2triton", "triton", "torch", "tilelang")
     versions = {}
     for package in packages:

@@ -53,6 +53,14 @@ KNOWN_MISCOMPILES = (
         seen="5000x128, BN=64, fp16 and bf16, num_warps=4, num_stages=4: relative error 1.3e-1",
         avoided_by="the reduction is moved behind the GEMM; where it cannot be, two stages at most",
     ),
+    Miscompile(
+        pattern="tl.dot on a descriptor's block (1, n, 1, m), reshaped to (n, m)",
+        triton="3.6.0",
+        targets=("cuda:90",),
+        seen="attention forward, (4, 4096, 32, 128) bf16, 128x128 tiles, 8 warps, 2 and 3 stages, "
+        "static trip count: relative error 7.9e-1",
+        avoided_by="descriptors have dimensions of extent 1 first",
+    ),
 )
 
 REDUCTIONS = ("reduce", "reduce_sum", "reduce_max", "reduce_min", "reduce_absmax", "reduce_abssum")

@@ -15,7 +15,7 @@ MAX_RANK = 5
 
 @dataclass(frozen=True)
 class DescriptorPlan:
-    """Tensors that are only read, outputs that are only stored by T.copy, and GEMM operand tiles."""
+    """Tensors that are only read, outputs that only T.copy stores, tiles that T.gemm multiplies."""
 
     loads: frozenset[str]
     stores: frozenset[str]
@@ -96,13 +96,17 @@ def descriptor_for(
         stride *= interval.low
         if stride % ALIGNMENT:
             return None
-    block = tuple(extents.get(d, ast.Constant(1)) for d in range(declared.rank))
+    # Dimensions of extent 1 go first: Triton 3.6.0 on Hopper was seen to compile a dot on a block
+    # (1, 128, 1, 128) wrong, silently, and the same on (1, 1, 128, 128) right.
+    order = tuple(sorted(range(declared.rank), key=lambda d: d in sizes))
+    block = tuple(extents.get(d, ast.Constant(1)) for d in order)
     wanted = [ast.dump(extent) for extent in block]
     for known in facts.descriptors.values():
-        if known.tensor == tensor and [ast.dump(extent) for extent in known.block] == wanted:
+        same = known.tensor == tensor and known.order == order
+        if same and [ast.dump(extent) for extent in known.block] == wanted:
             return known
     count = sum(known.tensor == tensor for known in facts.descriptors.values())
     name = f"{tensor}_desc" + (f"_{count}" if count else "")
-    descriptor = Descriptor(name, tensor, block)
+    descriptor = Descriptor(name, tensor, order, block)
     facts.descriptors[name] = descriptor
     return descriptor

@@ -48,10 +48,15 @@ class Tile:
 
 @dataclass(frozen=True)
 class Descriptor:
-    """A TMA descriptor that the launcher makes: kernel parameter, tensor and block shape."""
+    """A TMA descriptor that the launcher makes.
+
+    `name` is the kernel parameter. `order` gives the tensor's dimensions in the descriptor's order,
+    and `block` the block's extents in that order.
+    """
 
     name: str
     tensor: str
+    order: tuple[int, ...]
     block: tuple[ast.expr, ...]
 
 

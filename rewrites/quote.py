@@ -27,7 +27,7 @@ def name(identifier: str) -> ast.Name:
 
 
 def literal(value: int | float | bool | str | None) -> ast.expr:
-    """A constant; negative numbers as a minus and a constant, infinities and NaN as `float("...")`."""
+    """A constant: a minus before negative numbers, `float("...")` for infinities and NaN."""
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return expr(f"float({str(value)!r})")
     if isinstance(value, (int, float)) and not isinstance(value, bool) and value < 0:

@@ -84,7 +84,7 @@ def refuse_races(space: "Space", axes: frozenset[int], node: ast.AST, buffer: st
 
 def address(space: "Space", buffer: str, indices: list[ast.expr], node: ast.AST) -> Address:
     """Pointers for `buffer[indices]`, masked in each dimension that is not proved in bounds."""
-    facts, tensor = space.facts, space.facts.tensors[buffer]
+    tensor = space.facts.tensors[buffer]
     scalars: list[ast.expr] = []
     vectors: list[ast.expr] = []
     masks: list[Value] = []

@@ -1,5 +1,7 @@
 """Options and fixtures that all tests share: golden files, devices, poisoned memory."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 
@@ -23,12 +25,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture
 def poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fresh tensors hold NaN, or -1 where they are of integers: a kernel must write them all."""
-    empty = torch.empty
+    for owner, name in ((torch, "empty"), (torch, "empty_like"), (torch.Tensor, "new_empty")):
+        monkeypatch.setattr(owner, name, filled_with_ones(getattr(owner, name)))
 
-    def poisoned_empty(*arguments: object, **options: object) -> torch.Tensor:
-        tensor = empty(*arguments, **options)
-        # All bits set is a NaN in every float format of IEEE's kind, fp8 included.
+
+def filled_with_ones(allocate: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """All bits set: a NaN in every float format of IEEE's kind, fp8 included."""
+
+    def allocate_filled(*arguments: object, **options: object) -> torch.Tensor:
+        tensor = allocate(*arguments, **options)
         tensor.untyped_storage().fill_(0xFF)
         return tensor
 
-    monkeypatch.setattr(torch, "empty", poisoned_empty)
+    return allocate_filled

@@ -4,13 +4,16 @@ import os
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 
+from benchmarks import measure, run
+from benchmarks.contest import Call, Config, Contestant, Inputs, Workload
 from benchmarks.count_lines import PAIRS, TILES, TRITON, count
-from benchmarks.pool import Task, run_all
+from benchmarks.pool import Outcome, Task, run_all
 
 ROOT = Path(__file__).parent.parent
 
@@ -79,3 +82,60 @@ def test_every_task_has_an_outcome_whatever_becomes_of_it() -> None:
     assert outcomes["dies"].error == "the process died (7)"
     assert outcomes["hangs"].error == "no answer in 1 s"
     assert outcomes["after"].value == 4
+
+
+def fake_workload(*contestants: Contestant) -> Workload:
+    return Workload(
+        "doubling",
+        inputs=lambda: (torch.arange(4.0),),
+        reference=lambda inputs: inputs[0] * 2,
+        contestants=contestants,
+        work=1e9,
+        unit="GB/s",
+        tolerance=1e-3,
+    )
+
+
+def scaled_by(scale: float) -> Contestant:
+    """Right for scale 2; the configuration says how long it takes."""
+    configs = ({"milliseconds": 3}, {"milliseconds": 1}, {"milliseconds": 2})
+
+    def build(inputs: Inputs, config: Config) -> Call:
+        call = partial(torch.mul, inputs[0], scale)
+        call.milliseconds = config["milliseconds"]  # type: ignore[attr-defined]
+        return call
+
+    return Contestant(f"times {scale}", "triton", build, configs)
+
+
+def test_the_fastest_right_configuration_is_chosen_and_a_wrong_contestant_excluded(
+    monkeypatch,
+) -> None:
+    contestants = (scaled_by(2.0), scaled_by(2.1), scaled_by(float("nan")))
+    workload = fake_workload(*contestants)
+    monkeypatch.setitem(measure.WORKLOADS, "doubling", workload)
+    monkeypatch.setattr(measure, "do_bench", lambda call, **_: float(call.milliseconds))
+    configs = {contestant.name: list(contestant.configs) for contestant in contestants}
+    right, wrong, not_finite = measure.measure("doubling", configs, quick=False)
+    assert (right.config, right.milliseconds) == ({"milliseconds": 1}, [1.0, 1.0, 1.0])
+    assert wrong.excluded == "relative error 5.0e-02 > 1e-03"
+    assert not_finite.excluded == "relative error inf > 1e-03"
+    assert not wrong.milliseconds
+
+
+def test_the_table_shows_ratios_to_the_best_triton_by_hand() -> None:
+    rows = [
+        measure.Row("slow", "triton", {"BLOCK_M": 64}, 1e-4, [4.0, 4.0, 4.0]),
+        measure.Row("fast", "triton", {"BLOCK_M": 128}, 1e-4, [2.0, 2.0, 2.0]),
+        measure.Row("tile2triton", "tile2triton", {"block_M": 128}, 1e-4, [2.0, 2.5, 2.5]),
+        measure.Row("broken", "torch", excluded="no configuration runs"),
+    ]
+    entry = run.summary(fake_workload(), Outcome("doubling", rows))
+    assert run.table(entry).splitlines() == [
+        "",
+        "doubling [GB/s] ",
+        "  fast                 2.0000 ms    500.0  1.000  error 1.0e-04  BLOCK_M=128",
+        "  tile2triton          2.5000 ms    400.0  0.800  error 1.0e-04  block_M=128",
+        "  slow                 4.0000 ms    250.0  0.500  error 1.0e-04  BLOCK_M=64",
+        "  broken             excluded: no configuration runs  ",
+    ]

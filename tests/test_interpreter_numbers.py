@@ -320,4 +320,7 @@ def test_libdevice_round_goes_away_from_zero_at_halves():
     assert pointwise("libdevice.round(x0)", [x], torch.float32).tolist() == [
         *(1.0, 2.0, 3.0, -1.0, -3.0, 0.0, 3.0, -4.0)
     ]
-    assert pointwise("libdevice.finited(x0)", [x.double()], torch.int32).tolist() == [1] * 8
+    finite = torch.tensor([1.0, float("inf"), float("nan"), -2.0])
+    assert pointwise("libdevice.finitef(x0)", [finite], torch.int32).tolist() == [1, 0, 0, 1]
+    isfinited = pointwise("libdevice.isfinited(x0)", [finite.double()], torch.int32)
+    assert isfinited.tolist() == [1, 0, 0, 1]

@@ -47,6 +47,10 @@ class TileError(Exception):
         self.diagnostics = diagnostics
 
 
+class ArgumentError(TileError, TypeError):
+    """A call of a kernel that does not fit its parameters."""
+
+
 def at_node(
     node: ast.AST,
     filename: str,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeAlias, Union
+from typing import TypeAlias
 
 WIDTH = 88
 INDENT = 4
@@ -75,24 +75,15 @@ class ValueFirst:
     value: "Doc"
 
 
-Doc: TypeAlias = Union[
-    str,
-    tuple["Doc", ...],
-    Line,
-    Group,
-    Indent,
-    IfBroken,
-    MayBreak,
-    ParenthesizeToFit,
-    ValueFirst,
-]
+Part: TypeAlias = Line | Group | Indent | IfBroken | MayBreak | ParenthesizeToFit | ValueFirst
+Doc: TypeAlias = str | Part | tuple["Doc", ...]
 _Item: TypeAlias = tuple[int, bool, Doc]
 
 SOFT = Line("")
 SPACE = Line(" ")
 
 
-def layout(pieces: Iterable["Doc"]) -> str:
+def layout(pieces: Iterable[Doc]) -> str:
     """The text of a printer's pieces: text as it is, each document laid out where it stands."""
     result: list[str] = []
     column = 0

@@ -116,7 +116,9 @@ class Printer(astor.SourceGenerator):  # type: ignore[misc]
         self.line("raise", error, cause)
 
     def visit_Assert(self, node: ast.Assert) -> None:
-        message: Doc = (", ", parenthesized_if_broken(expression(node.msg, INSIDE))) if node.msg else ""
+        message: Doc = ""
+        if node.msg:
+            message = (", ", parenthesized_if_broken(expression(node.msg, INSIDE)))
         self.line("assert ", last_expression(node.test), message)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:

@@ -7,6 +7,7 @@ import linecache
 import tokenize
 from dataclasses import dataclass, field
 from types import CodeType
+from typing import cast
 
 from tile2triton.diagnostics import Diagnostic, TileError
 
@@ -69,8 +70,8 @@ def find_function(code: CodeType) -> tuple[ast.FunctionDef, list[str], int] | No
         return None
     ast.increment_lineno(module, first - (2 if indented else 1))
     for node in ast.walk(module):
-        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
-            return node, block, first
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == code.co_name:
+            return cast(ast.FunctionDef, node), block, first
     return None
 
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
-from benchmarks.contest import Config, Contestant, Inputs, Workload, as_tile_program
+from benchmarks.contest import Call, Config, Contestant, Inputs, Workload, as_tile_program
 from benchmarks.tilelang_port import tilelang_version
 from benchmarks.triton_kernels import attention as by_hand
 from benchmarks.triton_kernels import attention_pointers as with_pointers
@@ -33,17 +33,20 @@ def attention_workload(dim: int, seq_len: int, is_causal: bool, layout: str) -> 
         return torch.stack([heads_first[index] for index in sorted(corners)])
 
     def reference(inputs: Inputs) -> Tensor:
-        return exact_attention(*(some_heads(x).float() for x in inputs), is_causal)
+        q, k, v = (some_heads(x).float() for x in inputs)
+        return exact_attention(q, k, v, is_causal)
 
-    def tile_program(factory: Callable[..., Callable[..., Tensor]], inputs: Inputs, config: Config):
+    def tile_program(
+        factory: Callable[..., Callable[..., Tensor]], inputs: Inputs, config: Config
+    ) -> Call:
         sizes = (batch, heads, seq_len, dim)
         kernel = factory(*sizes, is_causal, layout=layout, dtype="bfloat16", **config)
         return partial(kernel, *inputs)
 
-    def hand(kernel: Callable[..., Tensor], inputs: Inputs, config: Config):
+    def hand(kernel: Callable[..., Tensor], inputs: Inputs, config: Config) -> Call:
         return partial(kernel, *inputs, is_causal, layout, **config)
 
-    def sdpa(backend: SDPBackend, inputs: Inputs, config: Config) -> Callable[[], Tensor]:
+    def sdpa(backend: SDPBackend, inputs: Inputs, config: Config) -> Call:
         q, k, v = (x.transpose(1, 2) if bshd else x for x in inputs)
 
         def call() -> Tensor:
@@ -53,7 +56,7 @@ def attention_workload(dim: int, seq_len: int, is_causal: bool, layout: str) -> 
 
         return call
 
-    def tilelang(inputs: Inputs, config: Config) -> Callable[[], Tensor]:
+    def tilelang(inputs: Inputs, config: Config) -> Call:
         factory = tilelang_version("flash_attention").flash_attention
         return tile_program(factory, inputs, config)
 

@@ -6,7 +6,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from benchmarks.contest import Config, Contestant, Inputs, Workload, as_tile_program
+from benchmarks.contest import Call, Config, Contestant, Inputs, Workload, as_tile_program
 from benchmarks.tilelang_port import tilelang_version
 from benchmarks.triton_kernels import gemm as by_hand
 from benchmarks.triton_kernels import split_k_gemm as split_by_hand
@@ -29,18 +29,18 @@ def in_fp32(inputs: Inputs, transpose_b: bool = False) -> Tensor:
 def gemm_workload(name: str, dtype: torch.dtype, transpose_b: bool) -> Workload:
     type_name = str(dtype).removeprefix("torch.")
 
-    def tile_program(kernel: Callable[..., Tensor], inputs: Inputs, config: Config):
+    def tile_program(kernel: Callable[..., Tensor], inputs: Inputs, config: Config) -> Call:
         types = {"dtype": type_name, "out_dtype": type_name}
         return partial(kernel, *inputs, transpose_B=transpose_b, **types, **config)
 
-    def hand(kernel: Callable[..., Tensor], inputs: Inputs, config: Config):
+    def hand(kernel: Callable[..., Tensor], inputs: Inputs, config: Config) -> Call:
         return partial(kernel, *inputs, transpose_b, **config)
 
-    def torch_gemm(inputs: Inputs, config: Config) -> Callable[[], Tensor]:
+    def torch_gemm(inputs: Inputs, config: Config) -> Call:
         a, b = inputs
         return partial(torch.matmul, a, b.T if transpose_b else b)
 
-    def tilelang(inputs: Inputs, config: Config) -> Callable[[], Tensor]:
+    def tilelang(inputs: Inputs, config: Config) -> Call:
         return tile_program(tilelang_version("gemm").gemm, inputs, config)
 
     return Workload(
@@ -69,7 +69,7 @@ def gemm_workload(name: str, dtype: torch.dtype, transpose_b: bool) -> Workload:
 
 
 def split_k_workload(M: int, N: int, K: int) -> Workload:
-    def zeroed(kernel: Callable[..., object], inputs: Inputs, config: Config):
+    def zeroed(kernel: Callable[..., object], inputs: Inputs, config: Config) -> Call:
         a, b = inputs
         c = torch.empty((M, N), device="cuda", dtype=torch.float32)
 
@@ -79,10 +79,10 @@ def split_k_workload(M: int, N: int, K: int) -> Workload:
 
         return call
 
-    def tile_program(kernel: Callable[..., object], inputs: Inputs, config: Config):
+    def tile_program(kernel: Callable[..., object], inputs: Inputs, config: Config) -> Call:
         return zeroed(partial(kernel, dtype="bfloat16"), inputs, config)
 
-    def torch_gemm(inputs: Inputs, config: Config) -> Callable[[], Tensor]:
+    def torch_gemm(inputs: Inputs, config: Config) -> Call:
         return partial(torch.matmul, *inputs)
 
     configs = tuple(as_tile_program(config) for config in split_by_hand.CONFIGS)

@@ -6,7 +6,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from benchmarks.contest import Config, Contestant, Inputs, Workload, as_tile_program
+from benchmarks.contest import Call, Config, Contestant, Inputs, Workload, as_tile_program
 from benchmarks.tilelang_port import tilelang_version
 from benchmarks.triton_kernels import linear_attention as by_hand
 from tests.kernels.linear_attention import linear_attention
@@ -30,15 +30,15 @@ def reference(inputs: Inputs) -> Tensor:
     return ((q @ k.mT).tril() @ v).transpose(0, 1)
 
 
-def tile_program(kernel: Callable[..., Tensor], inputs: Inputs, config: Config):
+def tile_program(kernel: Callable[..., Tensor], inputs: Inputs, config: Config) -> Call:
     return partial(kernel, *inputs, dtype="bfloat16", **config)
 
 
-def hand(inputs: Inputs, config: Config) -> Callable[[], Tensor]:
+def hand(inputs: Inputs, config: Config) -> Call:
     return partial(by_hand.linear_attention, *inputs, **config)
 
 
-def tilelang(inputs: Inputs, config: Config) -> Callable[[], Tensor]:
+def tilelang(inputs: Inputs, config: Config) -> Call:
     return tile_program(tilelang_version("linear_attention").linear_attention, inputs, config)
 
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from benchmarks.contest import Config, Contestant, Inputs, Workload, as_tile_program
+from benchmarks.contest import Call, Config, Contestant, Inputs, Workload, as_tile_program
 from benchmarks.tilelang_port import tilelang_version
 from benchmarks.triton_kernels import elementwise as elementwise_by_hand
 from benchmarks.triton_kernels import rows as by_hand
@@ -42,16 +42,16 @@ def row_workload(
     def reference(inputs: Inputs) -> Tensor:
         return in_torch(*(x.float() for x in inputs))
 
-    def tile_program(kernel: Callable[..., Tensor], inputs: Inputs, config: Config):
+    def tile_program(kernel: Callable[..., Tensor], inputs: Inputs, config: Config) -> Call:
         return partial(kernel, *inputs, dtype="bfloat16", **options, **config)
 
-    def by_hand(inputs: Inputs, config: Config) -> Callable[[], Tensor]:
+    def by_hand(inputs: Inputs, config: Config) -> Call:
         return partial(hand, *inputs, **options, **config)
 
-    def by_torch(inputs: Inputs, config: Config) -> Callable[[], Tensor]:
+    def by_torch(inputs: Inputs, config: Config) -> Call:
         return partial(in_torch, *inputs)
 
-    def tilelang(inputs: Inputs, config: Config) -> Callable[[], Tensor]:
+    def tilelang(inputs: Inputs, config: Config) -> Call:
         return tile_program(getattr(tilelang_version(file), function), inputs, config)
 
     return Workload(

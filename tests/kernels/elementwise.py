@@ -12,12 +12,12 @@ def add(block=1024, threads=128, dtype=T.float32):
     n = T.dynamic("n")
 
     @T.prim_func
-    def main(A: T.Tensor((n,), dtype), B: T.Tensor((n,), dtype), C: T.Tensor((n,), dtype)):
+    def vector_add(A: T.Tensor((n,), dtype), B: T.Tensor((n,), dtype), C: T.Tensor((n,), dtype)):
         with T.Kernel(T.ceildiv(n, block), threads=threads) as bx:
             for i in T.Parallel(block):
                 C[bx * block + i] = A[bx * block + i] + B[bx * block + i]
 
-    return main
+    return vector_add
 
 
 @tile2triton.kernel

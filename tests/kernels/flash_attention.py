@@ -62,7 +62,7 @@ def flash_attention(
             T.gemm(weights, V_shared, acc)
 
     @T.prim_func
-    def main(
+    def attention(
         Q: T.Tensor(shape, dtype),
         K: T.Tensor(shape, dtype),
         V: T.Tensor(shape, dtype),
@@ -96,4 +96,4 @@ def flash_attention(
                 acc[i, j] = acc[i, j] / row_sum[i]
             T.copy(acc, rows(O, bz, by, first_row, block_M))
 
-    return main
+    return attention

@@ -9,7 +9,7 @@ def gemm_relu(
     M, N, K, block_M=128, block_N=128, block_K=32, num_stages=3, threads=128, dtype=T.float16
 ):
     @T.prim_func
-    def main(
+    def matmul_relu(
         A: T.Tensor((M, K), dtype),
         B: T.Tensor((K, N), dtype),
         C: T.Tensor((M, N), dtype),
@@ -29,4 +29,4 @@ def gemm_relu(
                 C_local[i, j] = T.max(C_local[i, j], 0)
             T.copy(C_local, C[by * block_M, bx * block_N])
 
-    return main
+    return matmul_relu

@@ -30,7 +30,7 @@ def softmax(X, block_M=1, threads=256, dtype=T.float16):
 @tile2triton.kernel(out_idx=[1])
 def softmax_online(M, N, block_M=1, block_N=4096, threads=256, dtype=T.float16):
     @T.prim_func
-    def main(X: T.Tensor((M, N), dtype), Y: T.Tensor((M, N), dtype)):
+    def online_softmax(X: T.Tensor((M, N), dtype), Y: T.Tensor((M, N), dtype)):
         with T.Kernel(T.ceildiv(M, block_M), threads=threads) as bx:
             x = T.alloc_fragment((block_M, block_N), T.float32)
             row_max = T.alloc_fragment((block_M,), T.float32)
@@ -62,4 +62,4 @@ def softmax_online(M, N, block_M=1, block_N=4096, threads=256, dtype=T.float16):
                     x[i, j] = T.exp(x[i, j] - row_max[i]) / row_sum[i]
                 T.copy(x, Y[bx * block_M, k * block_N])
 
-    return main
+    return online_softmax

@@ -53,10 +53,8 @@ def read_and_check(facts: Facts, host: HostNames) -> list[ast.stmt]:
         body += stmts("fits = all_of", fits=host.fits, all_of=_all(conditions))
     else:
         body += stmts("fits = True", fits=host.fits)
-    (guarded,) = stmts(
-        "try:\n    pass\nexcept (AttributeError, IndexError, TypeError, ValueError):\n    fits = False",
-        fits=host.fits,
-    )
+    errors = "AttributeError, IndexError, TypeError, ValueError"
+    (guarded,) = stmts(f"try:\n    pass\nexcept ({errors}):\n    fits = False", fits=host.fits)
     assert isinstance(guarded, ast.Try)
     guarded.body = body
     passed = ast.Call(name(host.refuse), [name(key) for key in facts.parameters], [])
@@ -197,25 +195,32 @@ def _call_checked(
     tensor: Tensor, first: Tensor | None, known: set[str], facts: Facts, host: HostNames
 ) -> list[ast.stmt]:
     own = _own_dims(tensor, facts)
-    sizes = ast.unparse(ast.Tuple(list(tensor.shape), ast.Load()))
-    wanted: list[ast.expr] = [
-        size if axis not in own and names_in(size) <= known else ast.Constant(None)
-        for axis, size in enumerate(tensor.shape)
-    ]
-    call = expr(
-        "checked(label, tensor, sizes, wanted, dtype)",
-        checked=host.checked,
-        label=ast.Constant(tensor.name),
-        tensor=name(tensor.name),
-        sizes=ast.Constant(sizes),
-        wanted=ast.Tuple(wanted, ast.Load()),
-        dtype=torch_dtype(tensor.dtype),
-    )
-    if first is not None:
-        assert isinstance(call, ast.Call)
-        call.args.append(expr("tensor.device", tensor=name(first.name)))
+    call = _checked_call(tensor, first, known, host)
     if not own:
         return [ast.Expr(call)]
     targets = [own.get(axis, "_") for axis in range(tensor.rank)]
     target = f"({targets[0]},)" if tensor.rank == 1 else ", ".join(targets)
-    return stmts(f"{target} = call", call=call)
+    result = stmts(f"{target} = call", call=call)
+    if not _is_unpacked(tensor, facts) and not _needs(tensor, facts) - known:
+        again = _checked_call(tensor, first, known | set(own.values()), host)
+        if ast.unparse(again) != ast.unparse(call):
+            # A size that occurs twice in the shape is known after the first look.
+            result.append(ast.Expr(again))
+    return result
+
+
+def _checked_call(
+    tensor: Tensor, first: Tensor | None, known: set[str], host: HostNames
+) -> ast.Call:
+    sizes = ast.Tuple(list(tensor.shape), ast.Load())
+    wanted = [size if names_in(size) <= known else ast.Constant(None) for size in tensor.shape]
+    arguments: list[ast.expr] = [
+        ast.Constant(tensor.name),
+        name(tensor.name),
+        ast.Constant(ast.unparse(sizes)),
+        ast.Tuple(wanted, ast.Load()),
+        torch_dtype(tensor.dtype),
+    ]
+    if first is not None:
+        arguments.append(expr("tensor.device", tensor=name(first.name)))
+    return ast.Call(name(host.checked), arguments, [])

@@ -3,7 +3,7 @@
 import ast
 
 from rewrites.facts import Facts, Launch
-from rewrites.quote import expr, name, stmts
+from rewrites.quote import expr, stmts
 from rewrites.ranges import NATURAL, Range, range_of
 from rewrites.tree import names_in
 from tile2triton.emit.names import HostNames
@@ -57,9 +57,7 @@ def is_fixed(launch: Launch, facts: Facts) -> bool:
 
 def ranges(facts: Facts) -> dict[str, Range]:
     exact = {
-        key: Range(value, value)
-        for key, value in facts.constants.items()
-        if isinstance(value, int)
+        key: Range(value, value) for key, value in facts.constants.items() if isinstance(value, int)
     }
     return exact | dict.fromkeys(facts.dims, NATURAL)
 

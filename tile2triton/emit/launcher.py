@@ -6,6 +6,7 @@ from rewrites.dtypes import is_float as is_float_dtype
 from rewrites.facts import Descriptor, Facts, Launch, Tensor
 from rewrites.nodes import Comment
 from rewrites.quote import expr, literal, name, stmts
+from rewrites.tensors import strides
 from tile2triton.emit.arguments import read_and_check, torch_dtype
 from tile2triton.emit.grid import computed_grid, may_be_empty
 from tile2triton.emit.names import HostNames, input_tensors, scalar_parameters
@@ -148,21 +149,15 @@ def _descriptor(made: Descriptor, facts: Facts, is_written: bool) -> list[ast.st
             x=name(tensor.name),
         )
     elif tensor.role == "input":
-        (copied,) = stmts(
-            f"if x.data_ptr() % {ALIGNMENT}:\n    x = x.clone()", x=tensor.name
-        )
+        (copied,) = stmts(f"if x.data_ptr() % {ALIGNMENT}:\n    x = x.clone()", x=tensor.name)
         result += [Comment(f"TMA reads from multiples of {ALIGNMENT} bytes only."), copied]
-    strides: list[ast.expr] = [ast.Constant(1)]
-    for size in reversed(tensor.shape[1:]):
-        inner = strides[0]
-        first = isinstance(inner, ast.Constant) and inner.value == 1
-        strides.insert(0, size if first else expr("size * inner", size=size, inner=inner))
+    steps = strides(tensor)
     result += stmts(
         "target = TensorDescriptor(tensor, shape, strides, block)",
         target=made.name,
         tensor=name(tensor.name),
-        shape=ast.List(list(tensor.shape), ast.Load()),
-        strides=ast.List(strides, ast.Load()),
+        shape=ast.List([tensor.shape[d] for d in made.order], ast.Load()),
+        strides=ast.List([steps[d] or ast.Constant(1) for d in made.order], ast.Load()),
         block=ast.List(list(made.block), ast.Load()),
     )
     return result

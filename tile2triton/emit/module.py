@@ -58,7 +58,8 @@ def _imports(body: list[ast.stmt]) -> list[ast.stmt]:
 def _constants(facts: Facts, readers: list[ast.stmt]) -> list[ast.stmt]:
     """The named constants that the launcher passes on or computes with."""
     used = set().union(*(names_in(reader) for reader in readers))
-    result: list[ast.stmt] = [Comment("The constants of the kernels; tile sizes may be tuned here.")]
+    comment = Comment("The constants of the kernels; tile sizes may be tuned here.")
+    result: list[ast.stmt] = [comment]
     for key, value in facts.constants.items():
         if key in used:
             result += stmts("target = value", target=key, value=literal(value))

@@ -10,7 +10,7 @@ from tile2triton.frontend.builder import Block, Builder
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.loops import Loop, loop_values
 from tile2triton.frontend.positions import here
-from tile2triton.frontend.scopes import Scope
+from tile2triton.frontend.scopes import Binding, Scope
 from tile2triton.frontend.values import Dynamic
 
 
@@ -27,6 +27,7 @@ class Choice:
             return
         self.sides = (Block("branch"), Block("branch"))
         self.before = scope.snapshot()
+        self.after_first: dict[str, Binding] = {}
         statement = ast.If(test.tree, [], [])
         settled = builder.record(statement)
         assert isinstance(settled, ast.If)
@@ -54,10 +55,10 @@ class Choice:
             return
         self.builder.close()
         first, second = self.sides
-        for name, binding in getattr(self, "after_first", {}).items():
+        # What either side bound is bound to a block that is over.
+        for name, binding in self.after_first.items():
             if self.before.get(name) is not binding:
                 self.scope.bindings[name] = binding
-        self.scope.forget_since(self.before, first)
         if not first.body and not second.body:
             self.parent.body.remove(self.statement)
             return
@@ -74,7 +75,7 @@ def loop_turns(
     names, target = loop.counters(builder, block, targets)
     statement = ast.For(target, loop.header(builder), [], [])
     statement.type_comment = None
-    settled = builder.record(statement)
+    settled = builder.record(statement, loop.position)
     assert isinstance(settled, ast.For)
     parent = builder.block
     builder.open(block)

@@ -63,6 +63,12 @@ class Builder:
 
     def record(self, statement: ast.stmt, position: Position | None = None) -> ast.stmt:
         """Append a statement, with everything in it settled and placed."""
+        if self.block is self.root and not isinstance(statement, ast.With):
+            raise failure(
+                "T2T173",
+                "this stands outside of `with T.Kernel`",
+                hint="move it into the body of T.Kernel",
+            )
         (position or here()).put(statement)
         settled = cast(ast.stmt, self.settle(statement))
         place(settled, statement)
@@ -158,6 +164,12 @@ class Builder:
 
     def comment(self, text: str) -> None:
         self.block.pending.append(Comment(text=text))
+
+    def drop_comment(self) -> None:
+        """Forget the comment that stands right before the statement that is being executed."""
+        pending = self.block.pending
+        while pending and isinstance(pending[-1], Comment):
+            pending.pop()
 
     def blank(self) -> None:
         pending = self.block.pending

@@ -28,18 +28,20 @@ def instrument(source: Source) -> ast.Module:
     tree = copy.deepcopy(source.tree)
     transformer = _Instrument(distribute(replace(source, tree=tree)), assigned_names(tree.body))
     arguments = tree.args
-    names = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    parameters = [ast.arg(TRACER)] + [ast.arg(one.arg) for one in names]
+    plain = [ast.arg(one.arg) for one in (*arguments.posonlyargs, *arguments.args)]
+    only = [ast.arg(one.arg) for one in arguments.kwonlyargs]
+    rest, keywords = (
+        None if one is None else ast.arg(one.arg) for one in (arguments.vararg, arguments.kwarg)
+    )
     function = ast.FunctionDef(
-        name=source.tree.name,
-        args=ast.arguments([], parameters, arguments.vararg, [], [], arguments.kwarg, []),
+        name=tree.name,
+        args=ast.arguments(
+            [], [ast.arg(TRACER), *plain], rest, only, [None] * len(only), keywords, []
+        ),
         body=transformer.block(tree.body) or [ast.Pass()],
         decorator_list=[],
     )
     function.type_params = []  # type: ignore[attr-defined]
-    for one in (arguments.vararg, arguments.kwarg):
-        if one is not None:
-            one.annotation = None
     ast.copy_location(function, source.tree)
     return ast.fix_missing_locations(ast.Module([function], []))
 
@@ -188,7 +190,7 @@ class _Instrument(ast.NodeTransformer):
     def branch(self, node: ast.If) -> list[ast.stmt]:
         choice = self.fresh("choice")
         used = _strings(names_in(node.test))
-        test = _call("branch", self.expression(node.test), used)
+        test = _at(node.test, _call("branch", self.expression(node.test), used))
         in_body, in_both = assigned_names(node.body), assigned_names([*node.body, *node.orelse])
         result: list[ast.stmt] = [
             ast.Assign([ast.Name(choice, ast.Store())], test),
@@ -247,8 +249,12 @@ class _Instrument(ast.NodeTransformer):
         return _at(node, _call("not_", node.operand)) if isinstance(node.op, ast.Not) else node
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        if len(node.ops) == 1:
+        if any(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in node.ops):
             return cast(ast.expr, self.generic_visit(node))
+        if len(node.ops) == 1:
+            sign = ast.Constant(type(node.ops[0]).__name__)
+            sides = [self.expression(side) for side in (node.left, node.comparators[0])]
+            return _at(node, _call("compare", sign, *sides))
         signs = ast.Tuple([ast.Constant(type(op).__name__) for op in node.ops], ast.Load())
         rest = [_lazy(self.expression(value)) for value in node.comparators]
         return _at(node, _call("chain", signs, self.expression(node.left), *rest))

@@ -90,10 +90,17 @@ class KernelFrame:
             if not is_scalar(extent) or isinstance(extent, float):
                 raise failure("T2T157", f"`{extent!r}` is no extent of a grid")
         self.threads = _thread_count(given.get("threads"))
+        self.wanted: Any = None
         self.builder = require("T.Kernel")
 
-    def enter(self, wanted: Any) -> Any:
+    def opened(self, wanted: Any) -> KernelFrame:
+        """The context of a `with` whose target has these names."""
+        self.wanted = wanted
+        return self
+
+    def __enter__(self) -> Any:
         """Open the block; gives the block variables as the user takes them apart."""
+        wanted = self.wanted
         builder = self.builder
         if len(builder.blocks) > 1:
             raise failure("T2T161", "T.Kernel stands inside another block of the kernel")
@@ -111,7 +118,9 @@ class KernelFrame:
         builder.open(block)
         return _values(names, wanted)
 
-    def leave(self) -> None:
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        if error is not None:
+            return
         self.builder.close()
         statement = self.builder.block.body[-1]
         assert isinstance(statement, ast.With)

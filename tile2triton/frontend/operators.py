@@ -143,6 +143,8 @@ def _hint(operator: Operator, given: dict[str, Any]) -> None:
         problems = list(operator.check(tree, builder.facts))
         if problems:
             raise from_problems(problems, here().filename)
+    # A comment on what leaves no statement would end up on another.
+    builder.drop_comment()
     builder.facts.hints[operator.name] = {key: _kept(value) for key, value in given.items()}
 
 

@@ -24,6 +24,8 @@ class Scope:
     builder: Builder
     home: Block
     bindings: dict[str, Binding] = field(default_factory=dict)
+    # A macro's parameters that stand for what was passed.
+    references: set[str] = field(default_factory=set)
     # The block that was open when each loop that Python itself runs began its body.
     python_loops: list[Block] = field(default_factory=list)
 
@@ -60,12 +62,6 @@ class Scope:
 
     def restore(self, bindings: dict[str, Binding]) -> None:
         self.bindings = dict(bindings)
-
-    def forget_since(self, bindings: dict[str, Binding], closed: Block) -> None:
-        """Names that either side of a branch assigned are bound to the closed block."""
-        for name, binding in list(self.bindings.items()):
-            if bindings.get(name) is not binding:
-                self.bindings[name] = Binding(binding.value, closed)
 
     def refuse_carried(self, name: str) -> None:
         """An assignment that Python would carry into the next turn of a loop of the kernel."""

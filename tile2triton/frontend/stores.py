@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Container
+from typing import Any
 
 from tile2triton.frontend.builder import Builder
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.trees import tree_of
-from tile2triton.frontend.values import Dynamic, Element, is_scalar
-
-if TYPE_CHECKING:
-    from tile2triton.frontend.tracer import Tracer
+from tile2triton.frontend.values import Dead, Element, is_scalar
 
 _IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.iadd,
@@ -54,11 +51,11 @@ def augmented_store(builder: Builder, target: Element, operation: str, value: An
     builder.record(ast.AugAssign(_stored(target), sign, tree_of(value)))
 
 
-def is_changing(tree: ast.expr, tracer: Tracer) -> bool:
+def is_changing(tree: ast.expr, variables: Container[str]) -> bool:
     """Whether what a tree means depends on stores: it reads memory or a variable."""
     return any(
         isinstance(node, ast.Subscript)
-        or (isinstance(node, ast.Name) and node.id in tracer.builder.facts.variables)
+        or (isinstance(node, ast.Name) and node.id in variables)
         for node in ast.walk(tree)
     )
 
@@ -78,8 +75,9 @@ def _refuse_region(target: Element, value: Any) -> None:
             found=(f"{target.buffer.name}: shape {target.buffer.shape_text}",),
             hint=f"use T.copy(..., {target}) or T.fill({target}, ...)",
         )
-    if not is_scalar(value) or (isinstance(value, Dynamic) and value is target):
-        tree_of(value)
+    if isinstance(value, Dead):
+        value.refuse()
+    if not is_scalar(value):
         raise failure(
             "T2T167",
             f"`{target} = ...` stores one element, but the value is no scalar",

@@ -5,24 +5,23 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from rewrites.quote import literal
 from tile2triton.frontend.blocks import Choice, loop_turns, while_turns
-from tile2triton.frontend.builder import Block, Builder
-from tile2triton.frontend.declarations import Tensor, shape_trees
+from tile2triton.frontend.builder import Builder
+from tile2triton.frontend.declarations import Tensor
 from tile2triton.frontend.dtypes import DType, is_dtype
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.loops import KernelFrame, Loop
 from tile2triton.frontend.operators import call
 from tile2triton.frontend.scopes import Scope
-from tile2triton.frontend.statics import StaticName, is_named, named
+from tile2triton.frontend.statics import StaticName, is_named, named, plain
 from tile2triton.frontend.stores import augmented_store, combined, is_changing, store_element
 from tile2triton.frontend.trees import tree_of
 from tile2triton.frontend.values import (
     Buffer,
+    Dead,
     Dynamic,
     Element,
     Naming,
@@ -51,7 +50,6 @@ class Tracer:
     environment: Mapping[str, Any] = field(default_factory=dict)
     # Parameters of an eager kernel that a declaration turns into tensors and scalars.
     declare_parameter: Callable[[str, Any], Any] | None = None
-    is_kernel: bool = True
     _said: set[tuple[str | None, ...]] = field(default_factory=set)
 
     key = _Key()
@@ -75,7 +73,12 @@ class Tracer:
 
     def assign(self, name: str, value: Any) -> Any:
         """`name = value`: a store to a variable, a let, or a name for Python's own value."""
+        if isinstance(value, Dead):
+            value.refuse()
         old = self.scope.value(name)
+        if name in self.scope.references and isinstance(old, Element):
+            store_element(self.builder, old, value)
+            return old
         if isinstance(old, Variable) and not _is_fresh(value) and is_scalar(value):
             return self._store_variable(old, value)
         self.scope.refuse_carried(name)
@@ -107,9 +110,13 @@ class Tracer:
     def _let(self, name: str, value: Dynamic) -> Dynamic:
         """`name = expression`, evaluated here; what cannot change needs no second name."""
         tree = value.tree
+        builder = self.builder
         if isinstance(tree, ast.Name) and (
-            tree.id in self.builder.immutable or type(tree) is not ast.Name
+            tree.id in builder.immutable or type(tree) is not ast.Name
         ):
+            return value
+        if builder.block is builder.root and not is_changing(tree, builder.facts.variables):
+            # Above T.Kernel there are only sizes: what is computed from them moves to its use.
             return value
         statement = ast.Assign([ast.Name("", ast.Store())], tree)
         statement.type_comment = None
@@ -125,6 +132,16 @@ class Tracer:
         statement.type_comment = None
         self.builder.record(statement)
         return variable
+
+    def parameter(self, name: str, value: Any, is_reference: bool) -> Any:
+        """A macro's parameter: scalars are passed by value, buffers and regions as they are."""
+        if is_reference:
+            self.scope.references.add(name)
+        elif isinstance(value, Dynamic) and not (
+            isinstance(value, Element) and not value.is_element
+        ):
+            value = self._let(name, value)
+        return self.scope.bind(name, value)
 
     def typed(self, name: str, annotation: Callable[[], Any], value: Any) -> Any:
         """`name: T.int32 = value` casts; any other annotation says nothing to a kernel."""
@@ -197,7 +214,7 @@ class Tracer:
         names = [name or "element" for name in targets]
         return tuple(
             self._let(f"{name}_next", value)
-            if isinstance(value, Dynamic) and not _is_fresh(value) and is_changing(value.tree, self)
+            if isinstance(value, Dynamic) and not _is_fresh(value) and is_changing(value.tree, self.builder.facts.variables)
             else value
             for name, value in zip(names, values, strict=True)
         )
@@ -234,15 +251,9 @@ class Tracer:
         """`while test:`."""
         return while_turns(self.builder, self.scope, test, carried)
 
-    @contextmanager
-    def with_(self, context: Any, targets: Any) -> Iterator[Any]:
+    def with_(self, context: Any, targets: Any) -> Any:
         """`with context as targets:`; contexts that are not the language's are Python's own."""
-        if not isinstance(context, KernelFrame):
-            with context as value:
-                yield value
-            return
-        yield context.enter(targets)
-        context.leave()
+        return context.opened(targets) if isinstance(context, KernelFrame) else context
 
     def leave(self, word: str) -> None:
         """`break` and `continue`, which only a loop that Python unrolls can do."""
@@ -321,13 +332,17 @@ class Tracer:
     def range(self, *bounds: Any) -> Loop:
         return call("serial", bounds, {})  # type: ignore[no-any-return]
 
+    def compare(self, sign: str, left: Any, right: Any) -> Any:
+        """One comparison, which keeps its sides where the user wrote them."""
+        return compared(sign, left, right)
+
     def _set_down(self, names: tuple[str, ...]) -> None:
+        """Note the values that decided a branch."""
         for name in names:
             value = self.environment.get(name)
-            if isinstance(value, (bool, int, float, str, type(None))) and name in self.environment:
-                shown = literal(value) if isinstance(value, float) else None
-                text = ast.unparse(shown) if shown is not None else _shown(value)
-                self.builder.facts.settings.setdefault(name, text)
+            if name in self.environment and isinstance(value, (int, float, str, type(None))):
+                shown = repr(str(value)) if isinstance(value, str) else repr(plain(value))
+                self.builder.facts.settings.setdefault(name, shown)
 
 
 def compared(sign: str, left: Any, right: Any) -> Any:
@@ -339,21 +354,11 @@ def compared(sign: str, left: Any, right: Any) -> Any:
         "GtE": operator.ge,
         "Eq": operator.eq,
         "NotEq": operator.ne,
-        "Is": operator.is_,
-        "IsNot": operator.is_not,
-        "In": lambda a, b: a in b,
-        "NotIn": lambda a, b: a not in b,
     }
     if isinstance(right, Dynamic) and not isinstance(left, Dynamic) and is_scalar(left):
         # Python would turn the comparison around.
         return comparison(getattr(ast, sign)(), left, right)
     return plain[sign](left, right)
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, str):
-        return repr(str(value))
-    return repr(int(value)) if is_named(value) else repr(value)
 
 
 def _naming(value: Any) -> Naming | None:
@@ -370,5 +375,3 @@ def _is_fresh(value: Any) -> bool:
 def _is_name(value: Any) -> bool:
     return is_named(value) and isinstance(value.tree, StaticName)
 
-
-__all__ = ["Block", "Tracer", "shape_trees"]

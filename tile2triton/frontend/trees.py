@@ -33,7 +33,7 @@ def tree_of(value: Any) -> ast.expr:
     if isinstance(value, (tuple, list)):
         return ast.Tuple([tree_of(item) for item in value], ast.Load())
     if isinstance(value, Dead):
-        value._refuse()
+        value.refuse()
     if _is_number_of_a_library(value):
         return literal(value.item())
     raise failure(

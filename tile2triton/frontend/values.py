@@ -344,21 +344,21 @@ class Dead:
     def __init__(self, name: str, message: str, hint: str) -> None:
         self._dead = (name, message, hint)
 
-    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+    def refuse(self, *_: Any, **__: Any) -> NoReturn:
         name, message, hint = self._dead
         raise failure("T2T120", message.format(name=name), hint=hint)
 
     def __getattr__(self, attribute: str) -> Any:
         if attribute.startswith("__"):
             raise AttributeError(attribute)
-        self._refuse()
+        self.refuse()
 
-    __call__ = __getitem__ = __bool__ = __index__ = __int__ = __float__ = __iter__ = _refuse
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = __invert__ = _refuse
-    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _refuse
-    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __lshift__ = __rshift__ = _refuse
-    __lt__ = __le__ = __gt__ = __ge__ = __pow__ = __rpow__ = __len__ = _refuse
-    __eq__ = __ne__ = _refuse  # type: ignore[assignment]
+    __call__ = __getitem__ = __bool__ = __index__ = __int__ = __float__ = __iter__ = refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = __invert__ = refuse
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = refuse
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __lshift__ = __rshift__ = refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __pow__ = __rpow__ = __len__ = refuse
+    __eq__ = __ne__ = refuse  # type: ignore[assignment]
     __hash__ = None  # type: ignore[assignment]
 
 
@@ -372,7 +372,7 @@ def binary(operator: ast.operator, left: Any, right: Any) -> Any:
 
 def comparison(operator: ast.cmpop, left: Any, right: Any) -> Any:
     if isinstance(right, Dead):
-        right._refuse()
+        right.refuse()
     if not is_scalar(right):
         return NotImplemented
     return placed(ast.Compare(tree_of(left), [operator], [tree_of(right)]), "bool")

@@ -93,7 +93,9 @@ def _clamp_value(data: Value, low: Value, high: Value, propagate: Any) -> Value:
 
 
 def _select(condition: Value, lhs: Value, rhs: Value) -> Value:
-    return Value(np.where(condition.data, lhs.data, rhs.data), lhs.dtype)
+    # Both have one width, but may differ in sign after an atomic on a float's bits.
+    other = rhs.data.view(lhs.data.dtype)
+    return Value(np.where(condition.data, lhs.data, other), lhs.dtype)
 
 
 def _error_function(data: Array) -> Array:

@@ -33,14 +33,13 @@ def interpret(module: ModuleType) -> None:
             setattr(module, name, Kernel(value.fn))
 
 
-class Kernel:
+class Kernel(DeviceFunction):
     """Launched as Triton's kernels are: `kernel[grid](*arguments, num_warps=4)`."""
 
     def __init__(self, fn: FunctionType) -> None:
-        self.fn = fn
+        super().__init__(fn)
         self.__name__ = fn.__name__
         self.signature = inspect.signature(fn)
-        self.function = DeviceFunction(fn)
         self.static = {
             name
             for name, parameter in self.signature.parameters.items()
@@ -60,7 +59,7 @@ class Kernel:
             name: value if name in self.static else _converted(name, value, regions)
             for name, value in given.items()
         }
-        body = self.function.body
+        body = self.body
         launch = builder.launch
         outer = dict(vars(launch))
         launch.memory, launch.grid = Memory(regions), extents

@@ -1,4 +1,4 @@
-"""Rewrite a kernel's function so that Python runs it with the meaning that Triton's compiler gives."""
+"""Rewrite a kernel's function so that Python runs it as Triton's compiler reads it."""
 
 import ast
 import inspect
@@ -9,9 +9,9 @@ from typing import Any
 
 
 def rewritten(fn: FunctionType, names: dict[str, Any]) -> Callable[..., Any]:
-    """`fn` compiled anew: assignments make scalars, conditions are asked, `and` and `or` compute all.
+    """`fn` compiled anew, with its meaning in Triton and its positions in the user's file.
 
-    Positions are those of the user's file, so that a traceback shows its lines.
+    Assignments make scalars, conditions are asked, `and` and `or` compute all, lists are tuples.
     """
     lines, first = inspect.getsourcelines(fn)
     tree = ast.parse(textwrap.dedent("".join(lines)))
@@ -19,8 +19,9 @@ def rewritten(fn: FunctionType, names: dict[str, Any]) -> Callable[..., Any]:
     tree = ast.fix_missing_locations(_Rewriter().visit(tree))
     exec(compile(tree, inspect.getsourcefile(fn) or "<kernel>", "exec"), names)
     made: Any = names[fn.__name__]
-    made.__defaults__ = fn.__defaults__
-    made.__kwdefaults__ = fn.__kwdefaults__
+    static = names["__static__"]
+    made.__defaults__ = static(fn.__defaults__)
+    made.__kwdefaults__ = {name: static(value) for name, value in (fn.__kwdefaults__ or {}).items()}
     return made  # type: ignore[no-any-return]
 
 
@@ -87,6 +88,10 @@ class _Rewriter(ast.NodeTransformer):
         if len(node.ops) > 1:
             raise NotImplementedError("a chain of comparisons such as `a < b < c` in a kernel")
         return self.generic_visit(node)
+
+    def visit_List(self, node: ast.List) -> ast.AST:
+        self.generic_visit(node)
+        return ast.copy_location(ast.Tuple(node.elts, node.ctx), node)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)

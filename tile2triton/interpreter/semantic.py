@@ -38,10 +38,7 @@ class Semantic(TritonSemantic):  # type: ignore[misc]
         return Tensor(handle, type)
 
     def to_tensor(self, x: Any, check_type: bool = True) -> Any:
-        # `extern_elementwise` alone builds a plain tensor instead of asking the rules for one.
-        if type(x) is tl.tensor:
-            return Tensor(x.handle, x.type)
-        return super().to_tensor(x, check_type)
+        return super().to_tensor(_own(x), check_type)
 
     def make_tensor_descriptor(self, *args: Any, **kwargs: Any) -> Descriptor:
         made = super().make_tensor_descriptor(*args, **kwargs)
@@ -58,9 +55,14 @@ def bind(function: Any) -> Any:
     @functools.wraps(function)
     def bound(*args: Any, **kwargs: Any) -> Any:
         kwargs.setdefault("_semantic", semantic)
-        return semantic.to_tensor(function(*args, **kwargs), check_type=False)
+        return _own(function(*args, **kwargs))
 
     return bound
+
+
+def _own(value: Any) -> Any:
+    # `extern_elementwise` alone builds a plain tensor instead of asking the rules for one.
+    return Tensor(value.handle, value.type) if type(value) is tl.tensor else value
 
 
 def _checked(handle: Value | None, type: Any) -> Value | None:
@@ -70,8 +72,11 @@ def _checked(handle: Value | None, type: Any) -> Value | None:
     """
     if handle is None:
         return handle
-    expected = numpy_dtype(type)
     data = handle.data
+    expected = numpy_dtype(type)
+    if type.scalar.is_ptr() and not handle.dtype.is_ptr():
+        # Triton 3.6's `atomic_min` of floats announces the old value as a pointer.
+        return handle
     if data.dtype != expected:
         assert data.dtype.kind in "iu" and data.dtype.itemsize == expected.itemsize, (
             f"a {data.dtype} value where {type} was announced"

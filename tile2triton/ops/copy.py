@@ -121,7 +121,8 @@ def _load_by_descriptor(space: Space, match: CopyMatch) -> bool:
     if found is None:
         return False
     tile = space.facts.tiles[destination.buffer]
-    value = Value(expr(f"{found}.load(starts)", starts=_starts(space, source)), source.dtype)
+    starts = _starts(space, source, found)
+    value = Value(expr("block.load(starts)", block=name(found), starts=starts), source.dtype)
     tree = value.tree
     if source.rank != tile.rank:
         tree = expr("tree.reshape()", tree=tree)
@@ -149,7 +150,10 @@ def _store_by_descriptor(space: Space, match: CopyMatch) -> bool:
         assert isinstance(value, ast.Call)
         value.args = list(space.facts.descriptors[found].block)
     space.lowering.emit(
-        f"{found}.store(starts, value)", starts=_starts(space, destination), value=value
+        "block.store(starts, value)",
+        block=name(found),
+        starts=_starts(space, destination, found),
+        value=value,
     )
     return True
 
@@ -165,9 +169,10 @@ def _descriptor(
     return None if found is None else found.name
 
 
-def _starts(space: Space, region: Region) -> ast.expr:
-    """A tensor map takes coordinates of 32 bits."""
-    starts = [cast(space.value(start), "int32").tree for start in region.starts]
+def _starts(space: Space, region: Region, descriptor: str) -> ast.expr:
+    """A tensor map takes coordinates of 32 bits, in the descriptor's order."""
+    order = space.facts.descriptors[descriptor].order
+    starts = [cast(space.value(region.starts[d]), "int32").tree for d in order]
     return ast.List(starts, ast.Load())
 
 

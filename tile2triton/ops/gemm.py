@@ -141,8 +141,8 @@ def _sizes(
             named.setdefault(letter, {})[side] = regions[side].sizes[axis]
     codes = {"K": "T2T221", "M": "T2T222", "N": "T2T222"}
     meaning = {"K": "inner sizes", "M": "numbers of rows", "N": "numbers of columns"}
-    for letter, sizes in named.items():
-        (left, first), (right, second) = sizes.items()
+    for letter in "KMN":
+        (left, first), (right, second) = named[letter].items()
         if first is not None and second is not None and first != second:
             flags = [f"transpose_{side}=True" for side in "AB" if transposed[side]]
             yield Problem(
@@ -160,6 +160,8 @@ def _sizes(
                 "A is (M, K), B is (K, N), C is (M, N); write transpose_A=True or "
                 "transpose_B=True where a tile lies the other way.",
             )
+            # One operand of a wrong shape differs from both others; the first says enough.
+            return
 
 
 def _types(call: ast.Call, regions: dict[str, Region]) -> Iterator[Problem]:

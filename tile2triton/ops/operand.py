@@ -96,7 +96,7 @@ def read_region(tree: ast.expr, facts: Facts) -> Region | None:
 
 
 def region_problems(tree: ast.expr, facts: Facts) -> Iterator[Problem]:
-    """What is wrong with an operand: no buffer, the wrong number of indices, a part outside."""
+    """What is wrong with an operand: no buffer, a slice with a step, a part outside."""
     if not is_region(tree, facts):
         yield Problem(
             tree,
@@ -108,18 +108,7 @@ def region_problems(tree: ast.expr, facts: Facts) -> Iterator[Problem]:
         return
     region = read_region(tree, facts)
     if region is None:
-        assert isinstance(tree, ast.Subscript)
-        assert isinstance(tree.value, ast.Name)
-        buffer = _buffer(tree.value.id, facts)
-        assert buffer is not None
-        yield Problem(
-            tree,
-            "T2T203",
-            f"`{buffer.name}` has {buffer.rank} dimensions, but `{as_written(tree)}` has "
-            f"{len(_indices(tree))} indices.",
-            (),
-            "Write one index or slice for each dimension.",
-        )
+        # The number of indices is checked for every element and region of the program.
         return
     for index in _indices(tree) if isinstance(tree, ast.Subscript) else []:
         if isinstance(index, ast.Slice) and static_value(index.step, facts) not in (None, 1):

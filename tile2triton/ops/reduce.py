@@ -247,7 +247,7 @@ def _lower(space: Space, kind: str, arguments: dict[str, ast.expr], node: ast.Ca
     old_matters = not _flag(arguments, "clear", True)
     propagates = _flag(arguments, "nan_propagate", False)
     dtype = target.dtype
-    inner, value = _source(space, source, node)
+    value = _source(space, source)
     value = typed_cast(value, dtype)
     tree = value.tree
     if kind.startswith("abs"):
@@ -330,9 +330,9 @@ def _combined(kind: str, old: ast.expr, new: ast.expr, propagates: bool) -> ast.
     return expr(f"{function}(old, new)", old=old, new=new)
 
 
-def _source(space: Space, region: Region, node: ast.Call) -> tuple[Space | None, Typed]:
+def _source(space: Space, region: Region) -> Typed:
     if region.whole:
-        return None, Typed(name(region.buffer), region.dtype)
+        return Typed(name(region.buffer), region.dtype)
     dimensions = tuple(range(region.rank))
     assert region.extents is not None
     axes = []
@@ -342,7 +342,7 @@ def _source(space: Space, region: Region, node: ast.Call) -> tuple[Space | None,
         axes.append(Axis.of(f"_{region.buffer.lower()}_{d}", size, region.extents[d]))
     inner = Space(space.lowering, tuple(axes))
     indices = indices_of(region, inner, dimensions)
-    return inner, tiles.read(inner, region.buffer, indices, region.node)
+    return tiles.read(inner, region.buffer, indices, region.node)
 
 
 def _padding_is_harmless(space: Space, source: Region, kind: str) -> bool:

@@ -74,6 +74,13 @@ def break_inside(place: Place, text: str = " ") -> Doc:
     return line if place is INSIDE else IfBroken(line, text, place)
 
 
+def only_if_broken(text: str, place: Place) -> Doc:
+    """Text that stands only where the brackets around it break."""
+    if place is TOP:
+        return ""
+    return IfBroken(text) if place is INSIDE else IfBroken(text, of=place)
+
+
 def sequence(items: Sequence[Doc], always_comma: bool = False) -> Doc:
     """Items with commas; a last comma where they stand on lines of their own."""
     parts: list[Doc] = []
@@ -132,10 +139,10 @@ def _chain(parts: Sequence[Any], place: Place) -> Doc:
         if level != lowest:
             continue
         result.append(_part(parts[start:index], place))
-        tight = symbol == "**" and all(
-            is_simple_power_operand(*parts[side]) for side in (index - 1, index + 1)
-        )
-        result += (break_inside(place, "" if tight else " "), symbol if tight else symbol + " ")
+        sides = (parts[index - 1], parts[index + 1])
+        tight = symbol == "**" and all(is_simple_power_operand(*side) for side in sides)
+        space = only_if_broken(" ", place) if tight else " "
+        result += (break_inside(place, "" if tight else " "), symbol, space)
         start = index + 1
     result.append(_part(parts[start:], place))
     return tuple(result)
@@ -164,9 +171,7 @@ def _condition(node: ast.IfExp, place: Place) -> Doc:
         operand(node.test, CONDITION + 1, place),
         break_inside(place),
         "else ",
-        _condition(other, place)
-        if isinstance(other, ast.IfExp)
-        else operand(other, LAMBDA, place),
+        _condition(other, place) if isinstance(other, ast.IfExp) else operand(other, LAMBDA, place),
     )
 
 
@@ -310,7 +315,7 @@ def _comprehension(node: Any, place: Place) -> Doc:
         word = "async for " if clause.is_async else "for "
         parts.append((SPACE, Group((word, target, " in ", source))))
         parts += [(SPACE, Group(("if ", operand(test, OR, place)))) for test in clause.ifs]
-    return tuple(parts)
+    return Group(tuple(parts))
 
 
 def tuple_items(node: ast.expr, place: Place) -> Doc:

@@ -23,7 +23,6 @@ from tile2triton.printing.precedence import (
     CONDITION,
     LAMBDA,
     MEMBER,
-    NOT,
     OR,
     UNARY,
     is_fluent,
@@ -210,10 +209,13 @@ class _Shape:
             yield node.operand, unary_level(node)
 
     def ends_in_brackets(self) -> bool:
-        return any(
-            end is not None and not isinstance(end[0], ast.Subscript) and (end[1] or is_filled(end[0]))
-            for end in (self.last, self.first)
-        )
+        for end in (self.last, self.first):
+            if end is None or isinstance(end[0], ast.Subscript):
+                continue
+            node, wrapped = end
+            if wrapped or is_filled(node):
+                return True
+        return False
 
 
 def has_brackets(node: ast.expr) -> bool:

@@ -16,17 +16,19 @@ def difference(left: Any, right: Any) -> str | None:
         return _constants(left, right)
     if type(left) is not type(right):
         return f"{type(left).__name__} against {type(right).__name__}"
-    if isinstance(left, ast.JoinedStr):
-        same = ast.unparse(left) == ast.unparse(right)
-        return None if same else f"{ast.unparse(left)} against {ast.unparse(right)}"
     if isinstance(left, ast.AST):
         for field in left._fields:
             if field not in IGNORED:
                 found = difference(getattr(left, field, None), getattr(right, field, None))
                 if found is not None:
-                    return found
+                    return None if _same_string(left, right) else found
         return None
     return None if left == right else f"{left!r} against {right!r}"
+
+
+def _same_string(left: ast.AST, right: ast.AST) -> bool:
+    """Whether two f-strings differ only in how their constant parts are cut."""
+    return isinstance(left, ast.JoinedStr) and ast.unparse(left) == ast.unparse(right)
 
 
 def _lists(left: list[Any], right: list[Any]) -> str | None:

@@ -93,8 +93,12 @@ class Memory:
         node: ast.AST,
         space: tuple[int, ...],
         returns: bool = False,
+        program: int | None = None,
     ) -> Value:
-        """Add once for each point of the iteration space, in order; the values before each."""
+        """Add once for each point of the iteration space, in order; the values before each.
+
+        `program` is given for an addition that is not atomic: no other program may write there.
+        """
         inside, places = self._places(indices, fixed, mask, node)
         self.written = True
         value = cast(value, self.dtype)
@@ -106,6 +110,8 @@ class Memory:
         chosen = np.broadcast_to(np.asarray(inside), shape)
         spots = tuple(np.broadcast_to(place, shape)[chosen] for place in places)
         values = np.broadcast_to(np.asarray(value), shape)[chosen]
+        if program is not None and self.is_tensor:
+            self._claim(spots, self.array[spots] + values, node, program)
         before = np.zeros(values.shape, self.array.dtype)
         with np.errstate(all="ignore"):
             if returns:

@@ -1,0 +1,107 @@
+"""What users call: `kernel`, `prim_func`, `compile`, `transpile`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any, overload
+
+from tile2triton.frontend.compiled import CompiledKernel, Options, resolved_target
+from tile2triton.frontend.eager import EagerKernel
+from tile2triton.frontend.eager_declarations import uses_language
+from tile2triton.frontend.environment import capture
+from tile2triton.frontend.lazy import LazyKernel
+from tile2triton.frontend.prim_func import PrimFunc
+
+Kernel = LazyKernel | EagerKernel
+OutIdx = int | Sequence[int] | None
+
+
+@overload
+def kernel(function: Callable[..., Any]) -> Kernel: ...
+
+
+@overload
+def kernel(
+    function: None = None, *, out_idx: OutIdx = None, target: str | None = None, **recorded: Any
+) -> Callable[[Callable[..., Any]], Kernel]: ...
+
+
+def kernel(
+    function: Callable[..., Any] | None = None,
+    *,
+    out_idx: OutIdx = None,
+    target: str | None = None,
+    **recorded: Any,
+) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
+    """Make a function a kernel, or a factory of kernels where it returns a `T.prim_func`.
+
+    `out_idx` numbers the parameters of the prim_func that are outputs: they are allocated and
+    returned. `target` is such as "cuda:90"; without it, this machine's GPU. What TileLang's `jit`
+    takes beside these (`pass_configs`, `verbose`, …) is kept on record and changes nothing.
+    """
+    frame = sys._getframe(1)
+    options = _options(out_idx, target, recorded)
+
+    def decorate(function: Callable[..., Any]) -> Kernel:
+        assert isinstance(function, FunctionType), "a kernel is a Python function"
+        captured = capture(function, frame)
+        if uses_language(captured):
+            return EagerKernel(captured, options)
+        return LazyKernel(function, options)
+
+    return decorate if function is None else decorate(function)
+
+
+jit = kernel
+
+
+def compile(
+    function: PrimFunc | Kernel,
+    out_idx: OutIdx = None,
+    target: str | None = None,
+    **recorded: Any,
+) -> CompiledKernel:
+    """The kernel of a `T.prim_func`. Raises `TileError` with everything that is wrong with it."""
+    if isinstance(function, PrimFunc):
+        options = _options(out_idx, target, recorded)
+        return CompiledKernel(function.program(options.out_idx or ()), options)
+    return function.compile()
+
+
+def transpile(
+    function: PrimFunc | Kernel,
+    *arguments: Any,
+    out_idx: OutIdx = None,
+    target: str | None = None,
+    **keywords: Any,
+) -> CompiledKernel:
+    """The kernel of any function of ours, for the parameters that it needs.
+
+    `transpile(matmul, M=1024, N=1024, K=1024).triton_source` is the Triton of an eager kernel; a
+    factory takes its own arguments, a `T.prim_func` takes none.
+    """
+    if isinstance(function, PrimFunc):
+        return compile(function, out_idx, target, **keywords)
+    chosen = function if target is None else _for_target(function, target)
+    return chosen.compile(*arguments, **keywords)
+
+
+def _for_target(function: Kernel, target: str) -> Kernel:
+    """The same kernel for another target."""
+    options = Options(
+        function.options.out_idx, resolved_target(target), function.options.recorded
+    )
+    if isinstance(function, EagerKernel):
+        return EagerKernel(function.captured, options)
+    return LazyKernel(function.function, options)
+
+
+def _options(out_idx: OutIdx, target: str | None, recorded: dict[str, Any]) -> Options:
+    indices = (out_idx,) if isinstance(out_idx, int) else out_idx
+    return Options(
+        None if indices is None else tuple(indices),
+        resolved_target(target),
+        tuple(sorted(recorded.items())),
+    )

@@ -1,0 +1,134 @@
+"""A kernel that is ready: its Triton source, and the launcher that calling it goes to."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import dataclasses
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rewrites.errors import RewriteError
+from rewrites.facts import Facts, Program
+from tile2triton import targets
+from tile2triton.diagnostics import ArgumentError, Diagnostic, from_rewrite_error
+from tile2triton.emit import emit
+from tile2triton.pipeline import lower
+from tile2triton.printer import to_source
+
+DEFAULT_TARGET = "cuda:90"
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What `@tile2triton.kernel(...)` was given. The rest than target and out_idx is on record only."""
+
+    out_idx: tuple[int, ...] | None = None
+    target: str | None = None
+    recorded: tuple[tuple[str, Any], ...] = ()
+
+
+class CompiledKernel:
+    """One kernel for one target. Calling it launches; the first call imports Triton.
+
+    `triton_source` is the stand-alone module, `program` the tile program it was made from. Creating
+    one raises `TileError` with everything that is wrong with the kernel.
+    """
+
+    def __init__(self, program: Program, options: Options) -> None:
+        self.options = options
+        self.program = program
+        self.target = options.target or default_target()
+        self.name = program.facts.name
+        facts = _own(program.facts)
+        self.triton_source: str = emit(self._lowered(facts), facts)
+        self._lock = threading.Lock()
+
+    def get_kernel_source(self, kernel_only: bool = True) -> str:
+        """The Triton source, by TileLang's name for it."""
+        return self.triton_source
+
+    def save(self, path: str | Path) -> Path:
+        """Write the stand-alone module to a file; it needs triton and torch only."""
+        path = Path(path)
+        path.write_text(self.triton_source, encoding="utf-8")
+        return path
+
+    def after(self, name: str) -> str:
+        """The program as it is after the pass of that name; "trace" is before the first."""
+        return to_source(self._lowered(_own(self.program.facts), after=name))
+
+    def reference(self, *arrays: Any) -> Any:
+        """What the kernel means, on NumPy arrays: its output, a tuple of several, or None."""
+        from tile2triton.reference import run
+
+        outputs = run(self.program, arrays)
+        if not outputs:
+            return None
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def __call__(self, *tensors: Any, **keywords: Any) -> Any:
+        """Launch on CUDA tensors, or interpret on CPU tensors, and return the outputs."""
+        return self.launcher()(*tensors, **keywords)
+
+    def launcher(self) -> Callable[..., Any]:
+        """The emitted launcher; from now on it is what calling this object runs, at no cost."""
+        with self._lock:
+            found = self.__dict__.get("_launcher")
+            if found is None:
+                from tile2triton.runtime import load
+
+                found = self.__dict__["_launcher"] = load(self.triton_source, self.name)
+                # Python looks `__call__` up in the type, so the object gets a type of its own.
+                body = {"__call__": staticmethod(found), "__doc__": type(self).__doc__}
+                self.__class__ = type("CompiledKernel", (CompiledKernel,), body)
+            return found  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return f"<tile2triton kernel {self.name} for {self.target}>"
+
+    def _lowered(self, facts: Facts, after: str | None = None) -> ast.Module:
+        try:
+            return lower(Program(self.program.tree, facts), self.target, after)
+        except RewriteError as error:
+            raise from_rewrite_error(error, facts.filename) from None
+
+
+def default_target() -> str:
+    """The GPU of this process where torch has been imported and sees one."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available():
+        return DEFAULT_TARGET
+    if getattr(torch.version, "hip", None):
+        found = "hip:" + torch.cuda.get_device_properties(0).gcnArchName.split(":")[0]
+    else:
+        major, minor = torch.cuda.get_device_capability()
+        found = f"cuda:{major}{minor}"
+    # Of an architecture that is not in the table, the nearest that is stands in.
+    return found if found in targets.BY_NAME else DEFAULT_TARGET
+
+
+def resolved_target(name: str | None) -> str | None:
+    """The target as given, once it is known to exist; "cuda" and "auto" mean this machine's."""
+    if name is None or name in ("auto", "cuda", "hip"):
+        return None
+    if name not in targets.BY_NAME:
+        raise ArgumentError(
+            Diagnostic(
+                "T2T412",
+                f"there is no target `{name}`",
+                hint=f"use one of {', '.join(targets.BY_NAME)}",
+            )
+        )
+    return name
+
+
+def _own(facts: Facts) -> Facts:
+    """A copy for one lowering, which may add to it."""
+    copies = {
+        field.name: copy.copy(getattr(facts, field.name)) for field in dataclasses.fields(facts)
+    }
+    return Facts(**copies)

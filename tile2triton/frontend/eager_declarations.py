@@ -1,0 +1,143 @@
+"""What an eager kernel declares of its parameters, found without tracing its body.
+
+The statements that the declarations depend on are executed by themselves, with a stand-in for each
+T.const size; where a stand-in is an extent of a tensor, that is where its value comes from.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Any
+
+from tile2triton.frontend.builder import Builder, activated
+from tile2triton.frontend.declarations import Probe, Tensor
+from tile2triton.frontend.dtypes import is_dtype
+from tile2triton.frontend.environment import Captured, environment_of
+from tile2triton.frontend.execution import check_names, explained, prepare
+from tile2triton.frontend.liveness import assigned_names, names_in
+from tile2triton.frontend.statics import plain
+
+_DECLARE = "_t2t_declare"
+
+
+@dataclass(frozen=True)
+class Declarations:
+    """The tensors among the parameters, and where the sizes are read: name -> (parameter, axis)."""
+
+    tensors: dict[str, Tensor]
+    consts: dict[str, tuple[str, int]]
+
+
+class _Probes(dict[str, Any]):
+    def get(self, name: str, default: Any = None) -> Any:
+        return Probe(name)
+
+
+def declared_parameters(captured: Captured) -> tuple[str, ...]:
+    """The parameters that are tensors or run-time scalars; the others are static."""
+    tree = prepare(captured.function.__code__).source.tree
+    environment = {**captured.function.__globals__, **captured.values}
+    declared = {
+        node.target.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.AnnAssign)
+        and node.value is None
+        and isinstance(node.target, ast.Name)
+    }
+    names = []
+    for name in captured.function.__code__.co_varnames[: _count(captured)]:
+        annotation = captured.function.__annotations__.get(name)
+        if isinstance(annotation, str):
+            try:
+                annotation = eval(annotation, environment)
+            except Exception:  # an annotation for other tools, which need not have a value
+                annotation = None
+        if name in declared or isinstance(annotation, Tensor) or is_dtype(annotation):
+            names.append(name)
+    return tuple(names)
+
+
+def find_declarations(captured: Captured, statics: dict[str, Any]) -> Declarations:
+    """Execute what declares the parameters, for these static arguments."""
+    prepared = prepare(captured.function.__code__)
+    source = prepared.source
+    environment = environment_of(captured, source.tree)
+    check_names(prepared, environment)
+    parameters = declared_parameters(captured)
+    tensors: dict[str, Tensor] = {}
+
+    def declare(name: str, annotation: Any) -> Any:
+        if isinstance(annotation, Tensor):
+            tensors[name] = annotation
+        return annotation
+
+    for name in parameters:
+        annotation = captured.function.__annotations__.get(name)
+        if isinstance(annotation, str):
+            annotation = eval(annotation, environment)
+        declare(name, annotation)
+    module = ast.Module(_sliced(source.tree.body, set(parameters)), [])
+    code = compile(ast.fix_missing_locations(module), source.filename, "exec")
+    builder = Builder(source.tree.name, source.filename)
+    builder.consts = _Probes()
+    environment.update(statics)
+    environment[_DECLARE] = declare
+    with activated(builder), explained(builder):
+        exec(code, environment)
+    consts: dict[str, tuple[str, int]] = {}
+    for name in parameters:
+        for axis, extent in enumerate(tensors[name].shape if name in tensors else ()):
+            if isinstance(extent, Probe):
+                consts.setdefault(extent.name, (name, axis))
+    return Declarations(tensors, consts)
+
+
+def uses_language(captured: Captured) -> bool:
+    """Whether the function's own body is a kernel, rather than a factory of one."""
+    tree = prepare(captured.function.__code__).source.tree
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node is not tree:
+            for decorator in node.decorator_list:
+                called = decorator.func if isinstance(decorator, ast.Call) else decorator
+                if ast.unparse(called).rpartition(".")[2] == "prim_func":
+                    return False
+    words = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    return bool(words & {"Kernel", "const", "empty"}) or bool(declared_parameters(captured))
+
+
+def values_of(consts: dict[str, tuple[str, int]], tensors: dict[str, Any]) -> dict[str, int]:
+    """The sizes, from the tensors' shapes."""
+    return {
+        name: int(plain(tensors[parameter].shape[axis]))
+        for name, (parameter, axis) in consts.items()
+    }
+
+
+def _count(captured: Captured) -> int:
+    code = captured.function.__code__
+    return code.co_argcount + code.co_kwonlyargcount
+
+
+def _sliced(body: list[ast.stmt], parameters: set[str]) -> list[ast.stmt]:
+    """The declarations and, before each, the statements that assign what it reads."""
+    kept: list[ast.stmt] = []
+    needed: set[str] = set()
+    for statement in reversed(body):
+        if isinstance(statement, ast.AnnAssign) and statement.value is None:
+            target = statement.target
+            if isinstance(target, ast.Name) and target.id in parameters:
+                call = ast.Call(
+                    ast.Name(_DECLARE, ast.Load()),
+                    [ast.Constant(target.id), statement.annotation],
+                    [],
+                )
+                kept.append(ast.copy_location(ast.Expr(call), statement))
+                needed |= set(names_in(statement.annotation))
+            continue
+        is_function = isinstance(statement, ast.FunctionDef) and statement.name in needed
+        if is_function or needed & set(assigned_names([statement])):
+            if not isinstance(statement, ast.With):
+                kept.append(statement)
+                needed |= {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
+    return kept[::-1]

@@ -1,0 +1,74 @@
+"""Kernels of the lazy style: a factory with Python parameters that returns a T.prim_func."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from tile2triton.diagnostics import ArgumentError, Diagnostic, TileError
+from tile2triton.frontend.compiled import CompiledKernel, Options
+from tile2triton.frontend.prim_func import PrimFunc
+
+
+class LazyKernel:
+    """A factory under @tile2triton.kernel. Calling it with its parameters gives the kernel."""
+
+    def __init__(self, function: Callable[..., Any], options: Options) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.options = options
+        self.signature = inspect.signature(function)
+        self._kernels: dict[Hashable, CompiledKernel] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> CompiledKernel:
+        """The kernel for these parameters, made once. Raises `TileError` for a wrong kernel."""
+        try:
+            bound = self.signature.bind(*arguments, **keywords)
+        except TypeError as error:
+            raise ArgumentError(
+                Diagnostic("T2T411", f"{self.function.__name__}: {error}")
+            ) from None
+        bound.apply_defaults()
+        key = tuple((name, cache_key(value)) for name, value in bound.arguments.items())
+        with self._lock:
+            kernel = self._kernels.get(key)
+            if kernel is None:
+                kernel = self._kernels[key] = self._made(bound)
+        return kernel
+
+    compile = __call__
+
+    def get_kernel_source(self, *arguments: Any, **keywords: Any) -> str:
+        """The Triton source of the kernel for these parameters."""
+        return self(*arguments, **keywords).triton_source
+
+    def _made(self, bound: inspect.BoundArguments) -> CompiledKernel:
+        made = self.function(*bound.args, **bound.kwargs)
+        if not isinstance(made, PrimFunc):
+            raise TileError(
+                Diagnostic(
+                    "T2T182",
+                    f"`{self.function.__name__}` returned {type(made).__name__} instead of a kernel",
+                    self.function.__code__.co_filename,
+                    self.function.__code__.co_firstlineno,
+                    hint="return the function under @T.prim_func",
+                )
+            )
+        return CompiledKernel(made.program(self.options.out_idx or ()), self.options)
+
+
+def cache_key(value: Any) -> Hashable:
+    """A key that tells 1, 1.0 and True apart and takes lists and dicts too."""
+    if isinstance(value, (list, tuple)):
+        return (type(value), tuple(cache_key(item) for item in value))
+    if isinstance(value, dict):
+        return (dict, tuple((key, cache_key(item)) for key, item in value.items()))
+    try:
+        hash(value)
+    except TypeError:
+        return (type(value), repr(value))
+    return (type(value), value)

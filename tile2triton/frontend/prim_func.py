@@ -1,0 +1,48 @@
+"""`T.prim_func`: a function that is a kernel, traced when it is compiled."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any, NoReturn
+
+from rewrites.facts import Program
+from tile2triton.frontend.environment import capture
+from tile2triton.frontend.failures import failure
+from tile2triton.frontend.trace import trace_prim_func
+
+
+class PrimFunc:
+    """A kernel with typed parameters; `tile2triton.compile` makes it callable."""
+
+    def __init__(self, function: FunctionType, frame: Any) -> None:
+        self.captured = capture(function, frame)
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self._programs: dict[tuple[int, ...], Program] = {}
+
+    def program(self, out_idx: Sequence[int] = ()) -> Program:
+        """The tile program; the tensors with these numbers are its outputs."""
+        key = tuple(out_idx)
+        if key not in self._programs:
+            self._programs[key] = trace_prim_func(self.captured, key)
+        return self._programs[key]
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> NoReturn:
+        raise failure(
+            "T2T181",
+            f"`{self.__name__}` is a T.prim_func, which is compiled before it is called",
+            hint=f"write kernel = tile2triton.compile({self.__name__}, out_idx=...), "
+            "then kernel(...)",
+        )
+
+
+def prim_func(
+    function: FunctionType | None = None, *, eager_jit: bool = False
+) -> PrimFunc | Callable[[FunctionType], PrimFunc]:
+    """Make a function with typed parameters a kernel."""
+    frame = sys._getframe(1)
+    if function is None:
+        return lambda function: PrimFunc(function, frame)
+    return PrimFunc(function, frame)

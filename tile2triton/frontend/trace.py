@@ -1,0 +1,314 @@
+"""Execute a kernel function to get its tile program."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from rewrites.facts import Program
+from rewrites.quote import literal
+from tile2triton.diagnostics import TileError, at_node
+from tile2triton.frontend.builder import Builder, activated
+from tile2triton.frontend.declarations import Tensor, shape_trees
+from tile2triton.frontend.dtypes import DType, is_dtype
+from tile2triton.frontend.environment import Captured, environment_of
+from tile2triton.frontend.execution import Prepared, check_names, executable, explained, prepare
+from tile2triton.frontend.operators import TABLE
+from tile2triton.frontend.scopes import Scope
+from tile2triton.frontend.statics import named
+from tile2triton.frontend.tracer import Tracer
+from tile2triton.frontend.values import Buffer, Dynamic
+
+
+class Undeclared(Dynamic):
+    """A parameter of an eager kernel before its declaration `A: T.Tensor(...)`."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(ast.Name(name, ast.Load()))
+        self.name = name
+
+
+def trace_prim_func(captured: Captured, out_idx: Sequence[int] = ()) -> Program:
+    """The tile program of a function under @T.prim_func; `out_idx` says which tensors are outputs."""
+    trace = _Trace(captured)
+    return trace.lazy(out_idx)
+
+
+def trace_eager(captured: Captured, statics: dict[str, Any], consts: dict[str, int]) -> Program:
+    """The tile program of an eager kernel for these static arguments and T.const sizes."""
+    trace = _Trace(captured)
+    return trace.eager(statics, consts)
+
+
+class _Trace:
+    def __init__(self, captured: Captured) -> None:
+        self.captured = captured
+        self.prepared: Prepared = prepare(captured.function.__code__)
+        self.tree = self.prepared.source.tree
+        self.environment = environment_of(captured, self.tree)
+        check_names(self.prepared, self.environment)
+        self.builder = Builder(self.tree.name, self.prepared.source.filename)
+        self.builder.facts.operators = TABLE
+        arguments = self.tree.args
+        self.parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        self.names: dict[str, str] = {}
+
+    def lazy(self, out_idx: Sequence[int]) -> Program:
+        builder = self.builder
+        self._set_down_factory()
+        with activated(builder), explained(builder):
+            # Tensors have their names before the sizes in their shapes, which may be namesakes.
+            self.names = {one.arg: builder.names.claim(one.arg) for one in self.parameters}
+            values = {one.arg: self._annotated(one) for one in self.parameters}
+            self._run(values)
+            roles = self._outputs_by_index(out_idx)
+        return self._program(roles)
+
+    def eager(self, statics: dict[str, Any], consts: dict[str, int]) -> Program:
+        builder = self.builder
+        builder.consts = {name: named(name, value) for name, value in consts.items()}
+        with activated(builder), explained(builder):
+            self.names = {
+                one.arg: builder.names.claim(one.arg)
+                for one in self.parameters
+                if one.arg not in statics
+            }
+            values: dict[str, Any] = {}
+            for one in self.parameters:
+                if one.arg in statics:
+                    values[one.arg] = self.environment[one.arg] = named(
+                        one.arg, statics[one.arg]
+                    )
+                    self._set_down(one.arg, statics[one.arg])
+                else:
+                    values[one.arg] = self._annotated(one) if one.annotation else Undeclared(one.arg)
+            outputs = self._returned(self._run(values))
+            self._refuse_undeclared()
+        return self._program(outputs)
+
+    def _run(self, values: dict[str, Any]) -> Any:
+        builder = self.builder
+        scope = Scope(builder, builder.root)
+        for name, value in values.items():
+            scope.bind(name, value)
+        tracer = Tracer(builder, scope, self.environment, self._declare)
+        run = executable(self.prepared, self.environment)
+        return run(tracer, **values)
+
+    def _annotated(self, parameter: ast.arg) -> Any:
+        """The value of a parameter by its annotation, evaluated anew so that sizes have names."""
+        annotation = parameter.annotation
+        if annotation is None:
+            raise self._error(
+                parameter,
+                "T2T174",
+                f"parameter `{parameter.arg}` has no type",
+                f'write `{parameter.arg}: T.Tensor((M, N), "float16")` or '
+                f"`{parameter.arg}: T.int32`",
+            )
+        tree = annotation
+        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+            tree = ast.parse(annotation.value, mode="eval").body
+        code = compile(
+            ast.fix_missing_locations(ast.Expression(tree)), self.prepared.source.filename, "eval"
+        )
+        try:
+            said = eval(code, self.environment)
+        except NameError:
+            said = self.captured.function.__annotations__.get(parameter.arg)
+        value = self._declare(parameter.arg, said)
+        if value is None:
+            raise self._error(
+                parameter,
+                "T2T174",
+                f"`{ast.unparse(annotation)}` is no type of a kernel's parameter",
+                "use T.Tensor(shape, dtype), or an element type such as T.int32 for a scalar",
+            )
+        return value
+
+    def _declare(self, parameter: str, annotation: Any) -> Any:
+        """The tensor or scalar that a declaration makes of a parameter, or None."""
+        if parameter not in self.names:
+            return None
+        name = self.names[parameter]
+        builder = self.builder
+        if isinstance(annotation, Tensor):
+            dtype = annotation.dtype
+            builder.add_tensor(name, shape_trees(annotation.shape), str(dtype), "input")
+            return Buffer(name, annotation.shape, dtype, "global")
+        if is_dtype(annotation):
+            dtype = DType(annotation)
+            builder.facts.scalars[name] = str(dtype)
+            builder.immutable.add(name)
+            return Dynamic(ast.Name(name, ast.Load()), str(dtype))
+        return None
+
+    def _outputs_by_index(self, out_idx: Sequence[int]) -> tuple[str, ...]:
+        names = list(self.names.values())
+        outputs = []
+        for index in out_idx:
+            if not -len(names) <= index < len(names) or names[index] not in self._tensors:
+                raise self._error(
+                    self.tree,
+                    "T2T175",
+                    f"out_idx={index} names no tensor of `{self.tree.name}`",
+                    f"its parameters are numbered from 0 to {len(names) - 1}",
+                )
+            outputs.append(names[index])
+        for name in outputs:
+            self._tensors[name] = replace(self._tensors[name], role="output")
+        if self.builder.empties:
+            raise self._error(
+                self.tree,
+                "T2T176",
+                "T.empty makes outputs of eager kernels, but this is a T.prim_func",
+                "make the tensor a parameter and give its number as out_idx",
+            )
+        return tuple(outputs)
+
+    def _returned(self, result: Any) -> tuple[str, ...]:
+        """The outputs that an eager kernel returns."""
+        items = result if isinstance(result, (tuple, list)) else (result,)
+        outputs = []
+        for item in items:
+            if item is None and len(items) == 1:
+                continue
+            if not isinstance(item, Buffer) or self._role(item.name) != "output":
+                raise self._error(
+                    self._return(),
+                    "T2T177",
+                    f"the kernel returns `{item!r}`, which is not from T.empty",
+                    "return what T.empty made; tensors that are passed in need no return",
+                )
+            outputs.append(item.name)
+        missing = [name for name in self.builder.empties if name not in outputs]
+        if missing:
+            raise self._error(
+                self._return(),
+                "T2T178",
+                f"`{missing[0]}` is from T.empty, but it is not returned",
+                f"return it, or use T.alloc_global for a tensor that only the kernel sees: "
+                f"return {', '.join([*outputs, *missing])}",
+            )
+        return tuple(outputs)
+
+    def _return(self) -> ast.AST:
+        returns = [node for node in ast.walk(self.tree) if isinstance(node, ast.Return)]
+        return returns[-1] if returns else self.tree
+
+    def _refuse_undeclared(self) -> None:
+        facts = self.builder.facts
+        for one in self.parameters:
+            name = self.names.get(one.arg)
+            if name is not None and name not in facts.tensors and name not in facts.scalars:
+                raise self._error(
+                    one,
+                    "T2T174",
+                    f"parameter `{one.arg}` has no type",
+                    f'declare it: `{one.arg}: T.Tensor((M, N), "float16")`',
+                )
+
+    def _set_down_factory(self) -> None:
+        factory = self.captured.factory
+        if factory is not None:
+            for name in factory.co_varnames[: factory.co_argcount + factory.co_kwonlyargcount]:
+                if name in self.captured.values:
+                    self._set_down(name, self.captured.values[name])
+
+    def _set_down(self, name: str, value: Any) -> None:
+        """Note a structural argument: it is folded away, but decided what was traced."""
+        if isinstance(value, (bool, str, type(None))) or is_dtype(value):
+            is_text = isinstance(value, str) or is_dtype(value)
+            shown = repr(str(value).removeprefix("torch.")) if is_text else repr(value)
+            self.builder.facts.settings[name] = shown
+
+    def _role(self, name: str) -> str:
+        tensor = self._tensors.get(name)
+        return tensor.role if tensor is not None else ""
+
+    @property
+    def _tensors(self) -> dict[str, Any]:
+        return self.builder.facts.tensors
+
+    def _program(self, outputs: tuple[str, ...]) -> Program:
+        builder = self.builder
+        facts = builder.facts
+        builder.flush()
+        facts.outputs = outputs
+        facts.parameters = tuple(
+            name
+            for name in self.names.values()
+            if name in facts.scalars or self._role(name) == "input"
+        )
+        if not any(isinstance(statement, ast.With) for statement in builder.root.body):
+            raise TileError(
+                at_node(
+                    self.tree,
+                    facts.filename,
+                    "T2T179",
+                    f"`{facts.name}` has no T.Kernel",
+                    hint="write its body under `with T.Kernel(..., threads=128) as ...:`",
+                )
+            )
+        self._read_dims()
+        return Program(self._module(), facts)
+
+    def _read_dims(self) -> None:
+        """Where the launcher reads each run-time size."""
+        facts = self.builder.facts
+        sizes = set(self.builder.dims.values())
+        for name in facts.parameters:
+            tensor = facts.tensors.get(name)
+            for axis, extent in enumerate(tensor.shape if tensor is not None else ()):
+                if isinstance(extent, ast.Name) and extent.id in sizes:
+                    facts.dims.setdefault(extent.id, (name, axis))
+        for size in self.builder.dims.values():
+            if size not in facts.dims:
+                raise TileError(
+                    at_node(
+                        self.tree,
+                        facts.filename,
+                        "T2T180",
+                        f"the size `{size}` cannot be read from any argument",
+                        hint="it must be an extent by itself of a tensor that is passed in",
+                    )
+                )
+
+    def _module(self) -> ast.Module:
+        """The constants, then the function over all of its tensors and scalars."""
+        facts = self.builder.facts
+        constants: list[ast.stmt] = [
+            ast.Assign([ast.Name(name, ast.Store())], literal(value))
+            for name, value in facts.constants.items()
+        ]
+        ordered = [*self.names.values(), *(n for n in facts.tensors if n not in self.names.values())]
+        arguments = [
+            ast.arg(name, self._type(name))
+            for name in ordered
+            if name in facts.tensors or name in facts.scalars
+        ]
+        function = ast.FunctionDef(
+            name=facts.name,
+            args=ast.arguments([], arguments, None, [], [], None, []),
+            body=self.builder.root.body,
+            decorator_list=[],
+        )
+        function.type_params = []  # type: ignore[attr-defined]
+        function.returns = None
+        function.type_comment = None
+        ast.copy_location(function, self.tree)
+        return ast.fix_missing_locations(ast.Module([*constants, function], []))
+
+    def _type(self, name: str) -> ast.expr:
+        language = ast.Name("T", ast.Load())
+        tensor = self.builder.facts.tensors.get(name)
+        if tensor is None:
+            return ast.Attribute(language, self.builder.facts.scalars[name], ast.Load())
+        shape = ast.Tuple(list(tensor.shape), ast.Load())
+        maker = ast.Attribute(language, "Tensor", ast.Load())
+        return ast.Call(maker, [shape, ast.Constant(tensor.dtype)], [])
+
+    def _error(self, node: ast.AST, code: str, message: str, hint: str) -> TileError:
+        return TileError(at_node(node, self.builder.facts.filename, code, message, hint=hint))

@@ -1,0 +1,87 @@
+"""The language: `import tile2triton.language as T`."""
+
+from __future__ import annotations
+
+import difflib
+import enum
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from tile2triton.frontend import operators as _operators
+from tile2triton.frontend.declarations import (
+    Ref,
+    Tensor,
+    alloc_global,
+    const,
+    dynamic,
+    empty,
+)
+from tile2triton.frontend.dtypes import OBJECTS as _DTYPES
+from tile2triton.frontend.dtypes import DType as dtype
+from tile2triton.frontend.macros import Macro, macro
+from tile2triton.frontend.prim_func import PrimFunc, prim_func
+from tile2triton.frontend.values import Buffer
+from tile2triton.frontend.values import Dynamic as PrimExpr
+from tile2triton.ops import OPERATORS as _OPERATORS
+
+symbolic = dynamic
+inline = macro
+Var = Ref
+
+__all__ = [
+    "Buffer",
+    "GemmWarpPolicy",
+    "Macro",
+    "PrimExpr",
+    "PrimFunc",
+    "Ref",
+    "Tensor",
+    "Var",
+    "alloc_global",
+    "const",
+    "dtype",
+    "dynamic",
+    "empty",
+    "inline",
+    "macro",
+    "prim_func",
+    "symbolic",
+    *_DTYPES,
+    *_OPERATORS,
+]
+
+
+class GemmWarpPolicy(enum.StrEnum):
+    """How the warps share a product out; a hint."""
+
+    Square = "Square"
+    FullRow = "FullRow"
+    FullCol = "FullCol"
+
+
+def _function(name: str, surface: Callable[..., Any]) -> Callable[..., Any]:
+    """What `T.<name>` is: editors show the operator's signature and docstring."""
+
+    @functools.wraps(surface)
+    def operator(*arguments: Any, **keywords: Any) -> Any:
+        return _operators.call(name, arguments, keywords)
+
+    return operator
+
+
+def _cast_type_first(dtype: Any, value: Any) -> Any:
+    """`T.cast` with its arguments the other way round."""
+    return _operators.cast(value, dtype)
+
+
+def __getattr__(name: str) -> Any:
+    close = difflib.get_close_matches(name, __all__, 1)
+    suggestion = f"; did you mean T.{close[0]}?" if close else ""
+    raise AttributeError(f"the language has no `T.{name}`{suggestion}", name=name)
+
+
+_operators.TABLE.update(_OPERATORS)
+globals().update({name: _function(name, one.surface) for name, one in _OPERATORS.items()})
+globals().update(_DTYPES)
+globals()["Cast"] = _cast_type_first
