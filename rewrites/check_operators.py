@@ -41,17 +41,18 @@ def _problems(node: ast.AST, facts: Facts) -> Iterator[Problem]:
 
 
 def _rank(node: ast.Subscript, buffer: str, facts: Facts) -> Iterator[Problem]:
-    declared = facts.tensors.get(buffer) or facts.tiles.get(buffer)
     given = len(index_list(node))
-    if declared is not None and declared.rank != given:
-        shape = ", ".join(
-            ast.unparse(extent)
-            for extent in (declared.trees if buffer in facts.tiles else declared.shape)  # type: ignore[union-attr]
-        )
+    extents: tuple[ast.expr, ...] = ()
+    if buffer in facts.tiles:
+        extents = facts.tiles[buffer].trees
+    elif buffer in facts.tensors:
+        extents = facts.tensors[buffer].shape
+    if extents and len(extents) != given:
+        shape = ", ".join(ast.unparse(extent) for extent in extents)
         yield Problem(
             node,
             "T2T313",
-            f"`{ast.unparse(node)}` has {given} indices, but `{buffer}` has {declared.rank} "
+            f"`{ast.unparse(node)}` has {given} indices, but `{buffer}` has {len(extents)} "
             "dimensions",
             (f"`{buffer}`: ({shape})",),
             "give one index for each dimension",

@@ -124,6 +124,6 @@ def _writes(statement: ast.stmt, tile: str | None, facts: Facts) -> bool:
 
 def _limit_stages(header: ast.Call) -> None:
     for keyword in header.keywords:
-        if keyword.arg == "num_stages" and isinstance(keyword.value, ast.Constant):
-            stages = min(int(keyword.value.value), 2)
-            keyword.value = place(ast.Constant(stages), keyword.value)
+        match keyword:
+            case ast.keyword(arg="num_stages", value=ast.Constant(value=int(stages))):
+                keyword.value = place(ast.Constant(min(stages, 2)), keyword.value)

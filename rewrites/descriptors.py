@@ -40,9 +40,9 @@ def plan_descriptors(function: ast.FunctionDef, facts: Facts) -> DescriptorPlan:
                 if operator is None:
                     continue
                 arguments = operator.arguments(call)
-                target = arguments.get(operator.writes)
-                if target is not None:
-                    written.add(base_name(target) or "")
+                destination = arguments.get(operator.writes)
+                if destination is not None:
+                    written.add(base_name(destination) or "")
                 if operator.name == "gemm":
                     operands |= {base_name(arguments[side]) or "" for side in "AB"}
                 if operator.name == "copy":

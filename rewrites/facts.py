@@ -81,12 +81,18 @@ class Launch:
 class Operator(Protocol):
     """What rewrites may ask of an operator; the table itself lives in `tile2triton.ops`."""
 
-    name: str
-    kind: str
-    writes: str
-    keeps: Callable[..., bool]
-    check: Callable[..., Any]
-    lower: Callable[..., Any]
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def writes(self) -> str: ...
+    @property
+    def keeps(self) -> Callable[..., bool]: ...
+    @property
+    def check(self) -> Callable[..., Any]: ...
+    @property
+    def lower(self) -> Callable[..., Any] | None: ...
 
     def arguments(self, call: ast.Call) -> dict[str, ast.expr]:
         """The call's arguments by parameter name, defaults filled in."""

@@ -73,9 +73,8 @@ def statement_in_space(space: Space, statement: ast.stmt) -> None:
             _branch(space, test, body, orelse)
         case ast.For():
             _serial(space, statement)
-        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=function)) as call):
-            operator = space.facts.operators[function]
-            operator.lower(space, operator.arguments(call), call)
+        case ast.Expr(value=ast.Call() as call):
+            space.run_operator(call)
         case _:
             raise refuse(
                 statement,

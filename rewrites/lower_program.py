@@ -15,13 +15,13 @@ after:
     def double(A: T.Tensor((256,), 'float32'), C: T.Tensor((256,), 'float32')):
         with T.Kernel(4, threads=128) as bx:
             # T.copy(A[bx * block_N], tile)
-            tl.static_assert(256 % block_N == 0)
             offs_n = bx * block_N + tl.arange(0, block_N)
+            tl.static_assert(256 % block_N == 0)
             tile = tl.load(A + offs_n)
             tile = tile * 2.0
             # T.copy(tile, C[bx * block_N])
-            tl.static_assert(256 % block_N == 0)
             offs_n_1 = bx * block_N + tl.arange(0, block_N)
+            tl.static_assert(256 % block_N == 0)
             tl.store(C + offs_n_1, tile)
 """
 
@@ -65,6 +65,7 @@ class _Program:
 
     def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
         result: list[ast.stmt] = []
+        outer_safe_values = dict(self.lowering.safe_values)
         for statement in body:
             with self.lowering.block() as out:
                 try:
@@ -76,6 +77,7 @@ class _Program:
             if _is_operator_call(statement) and len(out) > 1:
                 out.insert(0, ast.copy_location(Comment(ast.unparse(statement)), statement))
             result += out
+        self.lowering.safe_values = outer_safe_values
         return result or [ast.Pass()]
 
     def statement(self, statement: ast.stmt) -> None:
@@ -99,8 +101,8 @@ class _Program:
                 out.append(ast.If(condition.tree, self.block(statement.body), rest))
             case ast.Assign(targets=[ast.Name(id=target)], value=value):
                 self._assign(target, value)
-            case ast.Expr(value=ast.Call(func=ast.Attribute(attr=function)) as call):
-                self._operator(function, call, statement)
+            case ast.Expr(value=ast.Call() as call):
+                self._operator(call, statement)
             case ast.Assign() | ast.AugAssign():
                 statement_in_space(Space(self.lowering), statement)
             case _:
@@ -118,15 +120,14 @@ class _Program:
             self.lowering.environment.add_counter(variable, zero, extent, 1)
         self.lowering.out.append(ast.With(block.items, self.block(block.body)))
 
-    def _operator(self, function: str, call: ast.Call, statement: ast.stmt) -> None:
-        operator = self.facts.operators[function]
-        if operator.kind == "hint" and operator.name != "use_swizzle":
-            if operator.lower is not None:
-                operator.lower(Space(self.lowering), operator.arguments(call), call)
-        elif operator.name == "use_swizzle":
+    def _operator(self, call: ast.Call, statement: ast.stmt) -> None:
+        assert isinstance(call.func, ast.Attribute)
+        operator = self.facts.operators[call.func.attr]
+        if operator.name == "use_swizzle":
+            # The order of the blocks is the kernel's: `open_kernels` reads it.
             self.lowering.out.append(statement)
-        else:
-            operator.lower(Space(self.lowering), operator.arguments(call), call)
+        elif operator.kind != "hint":
+            Space(self.lowering).run_operator(call)
 
     def _assign(self, target: str, tree: ast.expr) -> None:
         lowering, facts = self.lowering, self.facts

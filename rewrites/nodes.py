@@ -9,6 +9,10 @@ class Comment(ast.stmt):
     _fields = ("text",)
     text: str
 
+    def __init__(self, text: str = "") -> None:
+        super().__init__()
+        self.text = text
+
 
 class Blank(ast.stmt):
     """An empty line."""

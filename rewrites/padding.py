@@ -4,7 +4,7 @@ import ast
 
 from rewrites.environment import lengths
 from rewrites.facts import Facts
-from rewrites.tree import base_name, operator_call
+from rewrites.tree import base_name
 
 
 def zero_padded_tiles(function: ast.FunctionDef, facts: Facts) -> frozenset[str]:
@@ -14,22 +14,34 @@ def zero_padded_tiles(function: ast.FunctionDef, facts: Facts) -> frozenset[str]
     writer may hold anything.
     """
     candidates = {name for name, tile in facts.tiles.items() if lengths(tile) != tile.shape}
-    safe = {name for name in candidates if name in facts.hints.get("safe_values", {})}
-    candidates -= safe
+    annotated = _annotated(function)
     changed = True
     while changed:
         changed = False
         for node in ast.walk(function):
             if not isinstance(node, ast.stmt):
                 continue
-            for name in _dirty(node, facts, candidates):
+            for name in _dirty(node, facts, candidates, annotated):
                 if name in candidates:
                     candidates.discard(name)
                     changed = True
     return frozenset(candidates)
 
 
-def _dirty(statement: ast.stmt, facts: Facts, zero_padded: set[str]) -> list[str]:
+def _annotated(function: ast.FunctionDef) -> set[str]:
+    """The tensors that T.annotate_safe_value gives another value than 0 outside."""
+    return {
+        key.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Dict)
+        for key in node.keys
+        if isinstance(key, ast.Name)
+    }
+
+
+def _dirty(
+    statement: ast.stmt, facts: Facts, zero_padded: set[str], annotated: set[str]
+) -> list[str]:
     """The tiles whose padding the statement may leave with something other than 0."""
     match statement:
         case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name))]):
@@ -37,33 +49,20 @@ def _dirty(statement: ast.stmt, facts: Facts, zero_padded: set[str]) -> list[str
         case ast.AugAssign(target=ast.Subscript(value=ast.Name(id=name))):
             return [name]
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr=function)) as call):
-            operator = facts.operators.get(function)
-            if operator is None or operator.kind != "statement":
-                return []
-            arguments = operator.arguments(call)
-    call = operator_call(statement, "clear", "fill", "copy")
-    if call is None:
-        if not isinstance(statement, ast.Expr):
+            operator = facts.operators[function]
+        case _:
             return []
-        return [name for tree in call_operands(statement) if (name := base_name(tree))]
-    if operator.name == "copy":
-        target = base_name(arguments["dst"])
+    arguments = operator.arguments(call)
+    written = arguments.get(operator.writes)
+    target = base_name(written) if written is not None else None
+    if target is None:
+        return []
+    clean = False
+    if operator.name == "copy" and not isinstance(written, ast.Subscript):
         source = base_name(arguments["src"])
-        annotated = facts.hints.get("annotate_safe_value", {})
         from_tensor = source in facts.tensors and source not in annotated
         clean = from_tensor or source in zero_padded
-        if isinstance(arguments["dst"], ast.Subscript):
-            clean = False
-        return [] if clean or target is None else [target]
-    target = base_name(next(iter(arguments.values())))
-    value = arguments.get("value", ast.Constant(0))
-    clean = isinstance(value, ast.Constant) and value.value == 0
-    return [] if clean or target is None else [target]
-
-
-def call_operands(statement: ast.Expr) -> list[ast.expr]:
-    """The arguments of an operator's call, positional and by keyword."""
-    call = statement.value
-    if not isinstance(call, ast.Call):
-        return []
-    return [*call.args, *(keyword.value for keyword in call.keywords)]
+    elif operator.name in ("clear", "fill"):
+        value = arguments.get("value", ast.Constant(0))
+        clean = isinstance(value, ast.Constant) and value.value == 0
+    return [] if clean else [target]

@@ -12,7 +12,7 @@ from rewrites.errors import refuse
 from rewrites.facts import Facts
 from rewrites.quote import expr, name, place, stmts
 from rewrites.scalars import floor_divide, floor_modulo, logical, negate_condition
-from rewrites.values import Value, arithmetic, cast, compare, number
+from rewrites.values import Value, arithmetic, compare, number
 
 
 @dataclass(frozen=True)
@@ -109,12 +109,10 @@ class Space:
                 return logical(op, [self.value(part) for part in values])
             case ast.Subscript(value=ast.Name(id=buffer)):
                 return self.read(tree, buffer, index_list(tree))
-            case ast.Call(func=ast.Attribute(attr=function)):
-                operator = self.facts.operators.get(function)
-                if operator is not None and operator.lower:
-                    result = operator.lower(self, operator.arguments(tree), tree)
-                    if isinstance(result, Value):
-                        return result
+            case ast.Call(func=ast.Attribute(attr=function)) if function in self.facts.operators:
+                result = self.run_operator(tree)
+                if result is not None:
+                    return result
         raise refuse(
             tree,
             "T2T301",
@@ -176,6 +174,18 @@ class Space:
                 hint="multiply, or use T.pow(x, y)",
             )
         return arithmetic(op, a, b)
+
+    def run_operator(self, call: ast.Call) -> Value | None:
+        """Emit the statements of an operator's call; its value where it has one."""
+        assert isinstance(call.func, ast.Attribute)
+        operator = self.facts.operators[call.func.attr]
+        if operator.lower is None:
+            raise refuse(
+                call, "T2T319", f"T.{operator.name} cannot stand here: `{ast.unparse(call)}`"
+            )
+        result = operator.lower(self, operator.arguments(call), call)
+        assert result is None or isinstance(result, Value)
+        return result
 
     def read(self, tree: ast.expr, buffer: str, indices: list[ast.expr]) -> Value:
         """The element `buffer[indices]` for every point of the space."""
@@ -266,9 +276,6 @@ class Space:
             yield
         finally:
             self.conditions.pop()
-
-    def cast_index(self, value: Value) -> Value:
-        return cast(value, "int64")
 
 
 class _Lane(Space):

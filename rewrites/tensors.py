@@ -171,7 +171,7 @@ def _offset(space: "Space", tensor: Tensor, dimension: int, value: Value) -> ast
         return value.tree
     count = elements(tensor, space.environment)
     if (count is None or count >= INT32_LIMIT) and not value.weak and value.dtype != "int64":
-        value = space.cast_index(value)
+        value = cast(value, "int64")
     return ast.BinOp(value.tree, ast.Mult(), stride)
 
 

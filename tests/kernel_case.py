@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from tile2triton import CompiledKernel, transpile
+
 # Relative to the fp64 oracle on the same inputs: the error's Frobenius norm, and the largest error
 # over the largest value. "tf32" is what products of fp32 have on tensor cores; integers are exact.
 TOLERANCES = {
@@ -51,26 +53,26 @@ class Case:
             result.append(values.to(dtype).to(device))
         return tuple(result)
 
+    def options(self) -> dict[str, Any]:
+        return {"dtype": self.dtype, **self.parameters}
+
     def run(self, device: str) -> Tensor:
         inputs = self.inputs(device)
-        options = {"dtype": self.dtype, **self.parameters}
         if self.sizes is None:
-            output = self.kernel(*inputs, **options)
+            output = self.kernel(*inputs, **self.options())
         else:
-            output = self.kernel(*self.sizes, **options)(*inputs)
+            output = self.kernel(*self.sizes, **self.options())(*inputs)
         # A kernel without outputs adds to its last argument.
         return inputs[-1] if output is None else output
 
+    def transpiled(self, target: str | None = None) -> CompiledKernel:
+        arguments = self.inputs() if self.sizes is None else self.sizes
+        return transpile(self.kernel, *arguments, target=target, **self.options())
+
     def run_reference(self) -> Tensor:
         inputs = self.inputs()
-        options = {"dtype": self.dtype, **self.parameters}
-        if self.sizes is None:
-            output = self.kernel.reference(*inputs, **options)
-        else:
-            output = self.kernel(*self.sizes, **options).reference(*inputs)
-        if output is None:
-            return inputs[-1]
-        return torch.from_numpy(np.asarray(output).astype(np.float64))
+        output = self.transpiled().reference(*inputs)
+        return inputs[-1] if output is None else torch.from_numpy(output.astype(np.float64))
 
     def check(self, output: Tensor) -> None:
         """Compare with the oracle; a NaN, also one left from poisoned memory, never passes."""

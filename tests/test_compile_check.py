@@ -60,7 +60,9 @@ def tree(text: str) -> ast.expr:
     return ast.parse(text, mode="eval").body
 
 
-def gemm(block: int = 64, stages: int = 3, dtype: str = "float16", arguments: str = "A B C") -> Facts:
+def gemm(
+    block: int = 64, stages: int = 3, dtype: str = "float16", arguments: str = "A B C"
+) -> Facts:
     """The facts of a GEMM of run-time sizes."""
     shape = (tree("M"), tree("K"))
     launch = Launch(
@@ -70,7 +72,9 @@ def gemm(block: int = 64, stages: int = 3, dtype: str = "float16", arguments: st
         num_warps=4,
         num_stages=stages,
         descriptors=tuple(
-            Descriptor(f"{name}_desc", name, (0, 1), (tree(f"block_{rows}"), tree(f"block_{columns}")))
+            Descriptor(
+                f"{name}_desc", name, (0, 1), (tree(f"block_{rows}"), tree(f"block_{columns}"))
+            )
             for name, rows, columns in (("A", "M", "K"), ("B", "K", "N"))
         ),
     )
@@ -89,7 +93,7 @@ def test_every_target_compiles_and_reports_what_it_takes():
     reports = check(POINTERS, gemm(), progress=seen.append)
     assert [report.target for report in reports] == [row.name for row in TARGETS]
     assert {report.target for report in seen} == {row.name for row in TARGETS}
-    multiply = dict(zip(reports, ("mma.sync", "wgmma", "tcgen05.mma", "mfma", "mfma")))
+    multiply = ("mma.sync", "wgmma", "tcgen05.mma", "mfma", "mfma")
     for report in reports:
         assert report.ok, report.problem.render()
         assert report.kernel == "matmul_kernel"
@@ -97,7 +101,7 @@ def test_every_target_compiles_and_reports_what_it_takes():
         assert report.spills == 0
         assert 0 < report.shared_memory <= report.shared_limit
         assert (report.num_warps, report.num_stages) == (4, 3)
-    for report, instruction in zip(reports, multiply.values()):
+    for report, instruction in zip(reports, multiply):
         assert report.instructions[instruction] > 0
     assert reports[1].instructions["cp.async"] > 0
 
@@ -160,8 +164,8 @@ def test_a_compiler_that_dies_is_reported_and_others_go_on():
 
 def test_a_compiler_that_hangs_is_stopped():
     hanging = "import time\ntime.sleep(100)\n"
-    (report,) = check(hanging, gemm(), ("cuda:90",), seconds=8)
-    assert "took longer than 8 s" in report.problem.render()
+    (report,) = check(hanging, gemm(), ("cuda:90",), seconds=2)
+    assert "took longer than 2 s" in report.problem.render()
 
 
 def test_nothing_to_compile_starts_nothing(monkeypatch):

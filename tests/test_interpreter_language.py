@@ -117,7 +117,9 @@ def test_shapes():
     assert torch.equal(by_rows("tl.reshape(tl.reshape(x, (M * N,)), (M, N))", x, out), x)
     first = by_rows("tl.sum(tl.join(x, -x), axis=2)", x, out)
     assert torch.equal(first, torch.zeros(8, 16))
-    assert torch.equal(by_rows("tl.broadcast_to(x[:, None, :], (M, 1, N)).reshape(M, N)", x, out), x)
+    assert torch.equal(
+        by_rows("tl.broadcast_to(x[:, None, :], (M, 1, N)).reshape(M, N)", x, out), x
+    )
 
 
 def test_gather_along_an_axis():

@@ -223,7 +223,9 @@ def launch(x):
     kernel[(3,)](TensorDescriptor.from_tensor(x, [16, 16]), 16, 16)
     return x
 """
-    assert torch.equal(run(text, torch.ones(8, 16, dtype=dtype)), torch.full((8, 16), 4.0).to(dtype))
+    assert torch.equal(
+        run(text, torch.ones(8, 16, dtype=dtype)), torch.full((8, 16), 4.0).to(dtype)
+    )
 
 
 def test_a_gather_index_out_of_range_is_an_error():

@@ -238,7 +238,12 @@ def test_unsigned_arithmetic_wraps_and_divides_without_sign():
     x = torch.tensor([2**32 - 1, 5, 2**31, 7], dtype=torch.uint32)
     y = torch.tensor([2, 6, 3, 7], dtype=torch.uint32)
     assert pointwise("x0 // x1", [x, y], torch.uint32).tolist() == [2**31 - 1, 0, 2**31 // 3, 1]
-    assert pointwise("x0 - x1", [x, y], torch.uint32).tolist() == [2**32 - 3, 2**32 - 1, 2**31 - 3, 0]
+    assert pointwise("x0 - x1", [x, y], torch.uint32).tolist() == [
+        2**32 - 3,
+        2**32 - 1,
+        2**31 - 3,
+        0,
+    ]
 
 
 def test_integer_arithmetic_wraps():
@@ -299,7 +304,13 @@ def test_libdevice(function, dtype):
 
 @pytest.mark.parametrize(
     ("function", "reference"),
-    [("asin", "asin"), ("acos", "acos"), ("atanh", "atanh"), ("log1p", "log1p"), ("log10", "log10")],
+    [
+        ("asin", "asin"),
+        ("acos", "acos"),
+        ("atanh", "atanh"),
+        ("log1p", "log1p"),
+        ("log10", "log10"),
+    ],
 )
 def test_libdevice_of_positive_values(function, reference):
     x = torch.rand(N) * 0.9 + 0.05

@@ -257,6 +257,7 @@ def test_scalar_code_in_loops_and_branches(device: str) -> None:
             with T.Kernel(1, threads=64) as bx:
                 acc = T.alloc_fragment((16,), "float32")
                 row = T.alloc_fragment((16,), "float32")
+                T.clear(acc)
                 count = T.alloc_var("int32", 0)
                 big = T.alloc_var("int64", 1)
                 last = T.alloc_var("float32", 0.0)

@@ -326,3 +326,28 @@ def test_functions_of_one_number(dtype: str, device: str) -> None:
         text = text.replace("T.asin(a[i])", "T.exp(a[i])").replace("T.atanh(a[i])", "T.exp(a[i])")
     tolerance = {"float16": 2e-3, "bfloat16": 1e-2, "float64": 1e-9}.get(dtype, 2e-6)
     agree(text, [array], device, tolerance=tolerance)
+
+
+def test_safe_values_fill_what_is_out_of_bounds(device: str) -> None:
+    agree(
+        """
+        def k(A: T.Tensor((60, 60), "float32"), C: T.Tensor((64, 64), "float32"),
+              D: T.Tensor((64,), "float32")):
+            with T.Kernel(1, threads=64) as bx:
+                T.annotate_safe_value({A: -99})
+                a = T.alloc_shared((64, 64), "float32")
+                b = T.alloc_fragment((62, 62), "float32")
+                s = T.alloc_fragment((62,), "float32")
+                T.copy(A, b[0:60, 0:60])
+                T.copy(A[0, 0], a)
+                T.copy(A[0, 0], b)
+                T.reduce_sum(b, s, dim=1)
+                T.copy(a, C)
+                T.copy(s, D[0])
+                for i in T.Parallel(2):
+                    D[62 + i] = A[61 + i, 0]
+        """,
+        [torch.ones(60, 60)],
+        device,
+        outputs=("C", "D"),
+    )

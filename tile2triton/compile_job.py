@@ -43,9 +43,7 @@ def jobs(path: str, facts: Facts, target: Target) -> Iterator[Job]:
             types=types,
             constants={name: facts.constants[name] for name in launch.constants},
             elements=tuple(sorted(_tensor_elements(launch, facts))),
-            attributes={
-                index: list(_attributes(kind, target)) for index, kind in enumerate(types)
-            },
+            attributes={index: list(_attributes(kind, target)) for index, kind in enumerate(types)},
             options={"num_warps": launch.num_warps, "num_stages": launch.num_stages},
         )
 

@@ -106,7 +106,9 @@ def _interpreted(text: str, name: str, path: Path) -> Launcher:
         from .interpreter import interpret
     except ImportError as error:
         raise _failure(
-            "T2T403", f"running `{name}` on CPU tensors needs {error.name}", "pip install tile2triton"
+            "T2T403",
+            f"running `{name}` on CPU tensors needs {error.name}",
+            "pip install tile2triton",
         ) from error
     with _LOCK:
         module = import_module(text, path, "_on_cpu")

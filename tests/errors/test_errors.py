@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 import tile2triton
-from tile2triton.diagnostics_catalogue import CATALOGUE
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent

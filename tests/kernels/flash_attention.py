@@ -40,9 +40,10 @@ def flash_attention(
             T.gemm(Q_shared, K_shared, scores, transpose_B=True, clear_accum=True)
             if masked:
                 for i, j in T.Parallel(block_M, block_N):
-                    limit = first_row + i if is_causal else seq_len - 1
-                    if k * block_N + j > limit:
-                        scores[i, j] = -T.infinity(T.float32)
+                    seen = (
+                        k * block_N + j <= first_row + i if is_causal else k * block_N + j < seq_len
+                    )
+                    scores[i, j] = T.if_then_else(seen, scores[i, j], -T.infinity(T.float32))
 
             # What was summed under the old maximum is scaled to the new one.
             T.reduce_max(scores, new_max, dim=1)
@@ -74,22 +75,23 @@ def flash_attention(
             row_max = T.alloc_fragment((block_M,), T.float32)
             row_sum = T.alloc_fragment((block_M,), T.float32)
 
-            # Under a causal mask the last rows have the most work and go first.
-            block = T.ceildiv(seq_len, block_M) - 1 - bx if is_causal else bx
-            first_row = block * block_M
+            if is_causal:
+                # The last rows have the most work and go first.
+                first_row = (T.ceildiv(seq_len, block_M) - 1 - bx) * block_M
+                whole = first_row // block_N
+                stop = T.ceildiv(T.min(first_row + block_M, seq_len), block_N)
+            else:
+                first_row = bx * block_M
+                whole = seq_len // block_N
+                stop = T.ceildiv(seq_len, block_N)
+
             T.copy(rows(Q, bz, by, first_row, block_M), Q_shared)
             T.clear(acc)
             T.clear(row_sum)
             T.fill(row_max, -T.infinity(T.float32))
-
-            # Only the blocks on the diagonal and past the end of the sequence need a mask.
-            stop = T.ceildiv(seq_len, block_N)
-            whole = seq_len // block_N
-            if is_causal:
-                stop = T.min(stop, T.ceildiv(first_row + block_M, block_N))
-                whole = first_row // block_N
             attend(Q_shared, K, V, first_row, by, bz, 0, whole, False, acc, row_max, row_sum)
             if is_causal or seq_len % block_N != 0:
+                # The blocks on the diagonal, or past the end of the sequence, need a mask.
                 attend(Q_shared, K, V, first_row, by, bz, whole, stop, True, acc, row_max, row_sum)
 
             for i, j in T.Parallel(block_M, dim):

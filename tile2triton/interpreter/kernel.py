@@ -112,7 +112,9 @@ def _converted(name: str, value: Any, regions: list[Region]) -> Any:
         return _descriptor(name, value, regions)
     if isinstance(value, torch.Tensor):
         pointer = tl.pointer_type(triton_dtype(value.dtype))
-        return Tensor(Value(np.asarray(_address(name, value, regions), np.uint64), pointer), pointer)
+        return Tensor(
+            Value(np.asarray(_address(name, value, regions), np.uint64), pointer), pointer
+        )
     if isinstance(value, tuple):
         return tuple(_converted(name, item, regions) for item in value)
     if isinstance(value, float):

@@ -20,7 +20,6 @@ class Combine(Protocol):
     def __call__(self, *operands: Tensor) -> Any: ...
 
 
-
 def reduce(input: Any, axis: Any, combine_fn: Combine, keep_dims: Any = False) -> Any:
     """`tl.reduce`: neighbours are combined first, so order is kept for functions that need it."""
     if isinstance(input, Tensor):
@@ -108,7 +107,6 @@ def _normal(axis: Any, rank: int) -> int:
 
 def _with_one(shape: Any, axis: int) -> list[int]:
     return [1 if position == axis else extent for position, extent in enumerate(shape)]
-
 
 
 # Combining functions of Triton's library that NumPy applies along an axis at once; float16 and

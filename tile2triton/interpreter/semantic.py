@@ -20,7 +20,7 @@ class Tensor(tl.tensor):  # type: ignore[misc]
         super().__init__(_checked(handle, type), type)
 
     @property
-    def T(self) -> Any:  # noqa: N802
+    def T(self) -> Any:
         return tl.permute(self, (1, 0), _semantic=semantic)
 
     def __repr__(self) -> str:

@@ -246,13 +246,11 @@ def lower(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> None:
     # Triton has no bfloat16 accumulator: the product is made in float32 and added there.
     computed = "float32" if accumulator == "bfloat16" else accumulator
     clear = as_condition(space.value(arguments["clear_accum"]))
-    old: ast.expr | None = typed_cast(value, computed).tree
-    if isinstance(clear.tree, ast.Constant):
-        old = None if clear.tree.value else old
-    else:
-        zero = literal(0.0 if is_float(computed) else 0)
-        old = expr("tl.where(clear, zero, old)", clear=clear.tree, zero=zero, old=old)
-    if old is not None:
+    old = typed_cast(value, computed).tree
+    zero = literal(0.0 if is_float(computed) else 0)
+    if not isinstance(clear.tree, ast.Constant):
+        dot.args.append(expr("tl.where(clear, zero, old)", clear=clear.tree, zero=zero, old=old))
+    elif not clear.tree.value:
         dot.args.append(old)
     if a.dtype == "float32":
         dot.keywords.append(ast.keyword("input_precision", literal("tf32")))

@@ -8,6 +8,9 @@ import numpy as np
 
 from rewrites.errors import Problem
 from rewrites.facts import Facts
+from rewrites.scalars import as_condition
+from rewrites.space import Space
+from rewrites.values import cast
 from tile2triton.ops.base import Operator
 from tile2triton.ops.regions import as_written, static_value
 from tile2triton.reference.named import value_of
@@ -216,6 +219,24 @@ def check_safe_value(call: ast.Call, facts: Facts) -> Iterator[Problem]:
             )
 
 
+def lower_safe_value(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> None:
+    """Loads from here on fill with these values; the enclosing block ends their reach."""
+    for tensor, tree in safe_values(node).items():
+        value = cast(space.value(tree), space.facts.tensors[tensor].dtype)
+        space.lowering.safe_values[tensor] = value.tree
+
+
+def lower_assumption(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> None:
+    condition = as_condition(space.value(arguments["cond"]))
+    if not condition.weak:
+        space.lowering.emit("tl.assume(condition)", condition=condition.tree)
+
+
+def lower_barrier(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> None:
+    """Tiles are values and need no barrier; what a program wrote to a tensor does, to be read."""
+    space.lowering.emit("tl.debug_barrier()")
+
+
 def check_assumption(cond: Any) -> None:
     assert bool(np.all(value_of(cond))), "the condition does not hold"
 
@@ -232,12 +253,17 @@ def set_safe_values(safe_value_map: dict[Any, Any]) -> None:
 USE_SWIZZLE = Operator(surface=use_swizzle, kind="hint", check=check_swizzle, reference=no_effect)
 ANNOTATE_SAFE_VALUE = Operator(
     surface=annotate_safe_value,
+    lower=lower_safe_value,
     kind="statement",
     check=check_safe_value,
     reference=set_safe_values,
 )
-ASSUME = Operator(surface=assume, kind="statement", reference=check_assumption)
-SYNC_THREADS = Operator(surface=sync_threads, kind="statement", reference=no_effect)
+ASSUME = Operator(
+    surface=assume, lower=lower_assumption, kind="statement", reference=check_assumption
+)
+SYNC_THREADS = Operator(
+    surface=sync_threads, lower=lower_barrier, kind="statement", reference=no_effect
+)
 ERASED = tuple(
     Operator(surface=surface, kind="hint", reference=no_effect)
     for surface in (

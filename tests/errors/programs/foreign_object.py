@@ -1,4 +1,4 @@
-"""A loop over a Python list."""
+"""A Python object that is no value of a kernel."""
 
 import tile2triton
 import tile2triton.language as T
@@ -9,7 +9,6 @@ def program():
     @T.prim_func
     def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
         with T.Kernel(1, threads=128) as bx:
-            for k in [0, 1, 2]:
-                B[k] = A[k]
+            B[0] = A[0] + {"a": 1}
 
     return main

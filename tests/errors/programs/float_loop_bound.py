@@ -1,4 +1,4 @@
-"""The remainder of a float."""
+"""A float as the bound of a loop."""
 
 import tile2triton
 import tile2triton.language as T
@@ -9,7 +9,7 @@ def program():
     @T.prim_func
     def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
         with T.Kernel(1, threads=128) as bx:
-            for i in T.Parallel(64):
-                B[i] = A[i] % 2.0
+            for k in T.serial(64 / 2):
+                B[k] = A[k]
 
     return main

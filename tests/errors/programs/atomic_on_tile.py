@@ -1,0 +1,17 @@
+"""An atomic addition to a tile."""
+
+import tile2triton
+import tile2triton.language as T
+
+
+@tile2triton.kernel
+def program():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=128) as bx:
+            tile = T.alloc_fragment((64,), "float32")
+            T.copy(A, tile)
+            T.atomic_add(tile[0], 1.0)
+            T.copy(tile, B)
+
+    return main

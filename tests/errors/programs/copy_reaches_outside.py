@@ -1,0 +1,16 @@
+"""A fixed slice past the end of a tile."""
+
+import tile2triton
+import tile2triton.language as T
+
+
+@tile2triton.kernel
+def program():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=128) as bx:
+            tile = T.alloc_shared((32,), "float32")
+            T.copy(A[0], tile[8:40])
+            T.copy(tile, B[0])
+
+    return main

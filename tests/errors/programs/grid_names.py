@@ -1,0 +1,14 @@
+"""As many names as the grid has no dimensions."""
+
+import tile2triton
+import tile2triton.language as T
+
+
+@tile2triton.kernel
+def program():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(2, 2, threads=128) as (bx, by, bz):
+            B[0] = A[0]
+
+    return main

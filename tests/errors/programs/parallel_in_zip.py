@@ -1,0 +1,15 @@
+"""A loop of the kernel inside zip."""
+
+import tile2triton
+import tile2triton.language as T
+
+
+@tile2triton.kernel
+def program():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=128) as bx:
+            for k, i in zip(T.serial(4), range(4)):
+                B[k] = A[i]
+
+    return main

@@ -1,0 +1,14 @@
+"""Python needs a number that only the GPU knows."""
+
+import tile2triton
+import tile2triton.language as T
+
+
+@tile2triton.kernel
+def program():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(2, threads=128) as bx:
+            B[0] = [1.0, 2.0][bx]
+
+    return main

@@ -1,0 +1,15 @@
+"""Every turn of T.Parallel stores to one element."""
+
+import tile2triton
+import tile2triton.language as T
+
+
+@tile2triton.kernel
+def program():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=128) as bx:
+            for i in T.Parallel(64):
+                B[0] = A[i]
+
+    return main

@@ -1,0 +1,16 @@
+"""A reduction of a global tensor."""
+
+import tile2triton
+import tile2triton.language as T
+
+
+@tile2triton.kernel
+def program():
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float16"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128) as bx:
+            sums = T.alloc_fragment((64,), "float32")
+            T.reduce_sum(A, sums, dim=1)
+            T.copy(sums, C[0, 0])
+
+    return main

@@ -1,0 +1,14 @@
+"""A region where one element is wanted."""
+
+import tile2triton
+import tile2triton.language as T
+
+
+@tile2triton.kernel
+def program():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=128) as bx:
+            B[0] = A[0:4] + 1.0
+
+    return main

@@ -1,0 +1,136 @@
+"""The command line: `tile2triton emit`, `check`, `passes`, `explain`."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from tile2triton import __version__
+from tile2triton.commands.kernels import UsageError, UserError, suggestion
+from tile2triton.diagnostics import TileError
+
+EXAMPLES = """\
+examples:
+  tile2triton emit gemm.py:gemm --set M=4096 --set N=4096 --set K=4096
+  tile2triton emit gemm.py:gemm --set M=64 --set N=64 --set K=64 -o gemm_triton.py
+  tile2triton emit softmax.py --set columns=300 --after lower_program
+  tile2triton check softmax.py --set columns=300 --target cuda:90 --target hip:gfx942
+  tile2triton passes
+  tile2triton explain reduce_max
+
+exit codes: 0 well, 1 a kernel is wrong, 2 the command is wrong
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code."""
+    parser = _parser()
+    options = parser.parse_args(argv)
+    try:
+        return _run(options)
+    except TileError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except UserError as error:
+        print(f"tile2triton: {error}", file=sys.stderr)
+        return 1
+    except UsageError as error:
+        print(f"tile2triton: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # The reader of a pipe went away; Python must not complain about that on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    match options.command:
+        case "emit":
+            from tile2triton.commands.emit import emit
+
+            return emit(options.kernel, options.out, options.after, options.set, options.target)
+        case "check":
+            from tile2triton.commands.check import check
+
+            return check(options.kernel, options.target, options.set)
+        case "passes":
+            from tile2triton.commands.explain import passes
+
+            return passes(options.name)
+        case _:
+            from tile2triton.commands.explain import explain
+
+            return explain(options.subject)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tile2triton",
+        description="Turn tile programs into readable, stand-alone Triton.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"tile2triton {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    emit = commands.add_parser("emit", help="print or write the Triton of a kernel")
+    _add_kernel(emit)
+    emit.add_argument("-o", "--out", metavar="OUT", help="write to this file instead of printing")
+    emit.add_argument(
+        "--after",
+        metavar="PASS",
+        type=_pass,
+        help="print the program after this pass instead; `trace` is before the first",
+    )
+    emit.add_argument(
+        "--target", metavar="T", type=_target, default="cuda:90", help="default: cuda:90"
+    )
+
+    check = commands.add_parser(
+        "check", help="compile for GPUs that need not be there; registers, shared memory, spills"
+    )
+    _add_kernel(check)
+    check.add_argument(
+        "--target",
+        metavar="T",
+        type=_target,
+        action="append",
+        default=[],
+        help="may be repeated; default: all",
+    )
+
+    passes = commands.add_parser("passes", help="list the rewrites in order, or describe one")
+    passes.add_argument("name", nargs="?", metavar="PASS")
+
+    explain = commands.add_parser("explain", help="what an operator or an error's code means")
+    explain.add_argument("subject", metavar="OPERATOR|CODE")
+    return parser
+
+
+def _add_kernel(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kernel", metavar="FILE[:KERNEL]", help="a Python file, a kernel in it")
+    parser.add_argument(
+        "--set",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="a parameter of the kernel or a T.const size; may be repeated",
+    )
+
+
+def _target(text: str) -> str:
+    from tile2triton.targets import TARGETS
+
+    names = [row.name for row in TARGETS]
+    if text not in names:
+        raise argparse.ArgumentTypeError(f"no target `{text}`{suggestion(text, names)}")
+    return text
+
+
+def _pass(text: str) -> str:
+    from tile2triton.pipeline import PIPELINE
+
+    names = ["trace", *(one.name for one in PIPELINE)]
+    if text not in names:
+        raise argparse.ArgumentTypeError(f"no pass `{text}`{suggestion(text, names)}")
+    return text

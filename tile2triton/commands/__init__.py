@@ -1,0 +1,1 @@
+"""What the subcommands of `tile2triton` do."""
