@@ -35,7 +35,7 @@ from rewrites.lower_loops import loop_header
 from rewrites.lower_parallel import lower_parallel, statement_in_space
 from rewrites.nodes import Blank, Comment
 from rewrites.padding import zero_padded_tiles
-from rewrites.quote import place, stmts
+from rewrites.quote import stmts
 from rewrites.scalars import as_condition
 from rewrites.space import Lowering, Space
 from rewrites.tree import function_of
@@ -73,7 +73,7 @@ class _Program:
                 except RewriteError as error:
                     self.problems += error.problems
             for made in out:
-                place(made, statement)
+                ast.copy_location(made, statement)
             if _is_operator_call(statement) and len(out) > 1:
                 out.insert(0, ast.copy_location(Comment(ast.unparse(statement)), statement))
             result += out

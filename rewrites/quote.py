@@ -1,7 +1,6 @@
 """Build trees from text: `stmts("a = tl.load(p)", p=tree)` puts a tree where its name stands."""
 
 import ast
-import copy
 from typing import TypeVar, cast
 
 Tree = TypeVar("Tree", bound=ast.AST)
@@ -35,6 +34,18 @@ def literal(value: int | float | bool | str | None) -> ast.expr:
     return ast.Constant(value)
 
 
+def copy_tree(tree: Tree) -> Tree:
+    """A copy that shares no node with `tree`; several times faster than `copy.deepcopy`."""
+    made = tree.__class__.__new__(tree.__class__)
+    for key, value in vars(tree).items():
+        if isinstance(value, list):
+            value = [copy_tree(v) if isinstance(v, ast.AST) else v for v in value]
+        elif isinstance(value, ast.AST):
+            value = copy_tree(value)
+        setattr(made, key, value)
+    return made
+
+
 def place(tree: Tree, like: ast.AST) -> Tree:
     """Give every node of `tree` that has no place yet the source position of `like`."""
     for node in ast.walk(tree):
@@ -55,4 +66,4 @@ class _Fill(ast.NodeTransformer):
             return node
         if isinstance(tree, str):
             return ast.Name(tree, node.ctx)
-        return copy.deepcopy(tree)
+        return copy_tree(tree)

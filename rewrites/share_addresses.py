@@ -22,6 +22,7 @@ import ast
 from collections import Counter
 
 from rewrites.facts import Facts
+from rewrites.nodes import Blank, Comment
 from rewrites.tree import blocks_of, kernels_of, names_in
 
 
@@ -56,7 +57,8 @@ class _Sharing:
         result: list[ast.stmt] = []
         for statement in body:
             kept = self.statement(statement)
-            result += self.moved[-1]
+            at = _before_remarks(result)
+            result[at:at] = self.moved[-1]
             self.moved[-1].clear()
             if kept is not None:
                 result.append(kept)
@@ -131,6 +133,14 @@ class _Sharing:
             if names & self.defined[level]:
                 return level
         return 0
+
+
+def _before_remarks(body: list[ast.stmt]) -> int:
+    """Where a statement goes so that comments at the end stay with what they stand before."""
+    at = len(body)
+    while at and isinstance(body[at - 1], (Comment, Blank)):
+        at -= 1
+    return at
 
 
 class _Rename(ast.NodeTransformer):

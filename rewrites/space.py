@@ -10,7 +10,7 @@ from rewrites.descriptors import DescriptorPlan
 from rewrites.environment import Environment, Names, next_power_of_two, padded
 from rewrites.errors import refuse
 from rewrites.facts import Facts
-from rewrites.quote import expr, name, place, stmts
+from rewrites.quote import expr, literal, name, stmts
 from rewrites.scalars import floor_divide, floor_modulo, logical, negate_condition
 from rewrites.values import Value, arithmetic, compare, number
 
@@ -85,13 +85,10 @@ class Space:
     # Expressions.
 
     def value(self, tree: ast.expr) -> Value:
-        """The Triton value of a canonical expression, placed at its source position."""
+        """The Triton value of a canonical expression."""
         if self.axes and self._one_axis(tree) is not None:
-            result = self.vector(tree)
-        else:
-            result = self._dispatch(tree)
-        place(result.tree, tree)
-        return result
+            return self.vector(tree)
+        return self._dispatch(tree)
 
     def _dispatch(self, tree: ast.expr) -> Value:
         match tree:
@@ -144,9 +141,10 @@ class Space:
         if isinstance(op, ast.Not):
             return negate_condition(operand)
         if isinstance(op, ast.USub) and operand.number is not None:
-            if isinstance(operand.tree, ast.Constant):
-                return number(-operand.number)
-            return replace(operand, tree=ast.UnaryOp(op, operand.tree), number=-operand.number)
+            written = literal(-operand.number)
+            if isinstance(operand.tree, ast.Name):
+                written = ast.UnaryOp(op, operand.tree)
+            return replace(operand, tree=written, number=-operand.number)
         return replace(operand, tree=ast.UnaryOp(op, operand.tree), number=None)
 
     def _binary(self, tree: ast.expr, left: ast.expr, op: ast.operator, right: ast.expr) -> Value:

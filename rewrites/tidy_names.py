@@ -91,7 +91,13 @@ def _settled(body: list[ast.stmt]) -> list[ast.stmt]:
             block = getattr(statement, field, None)
             if isinstance(block, list) and block:
                 setattr(statement, field, _settled(block))
-        if isinstance(statement, Blank) and (not result or isinstance(result[-1], Blank)):
+        if isinstance(statement, Blank):
+            # A blank line stands before the comments of the next statement.
+            at = len(result)
+            while at and isinstance(result[at - 1], Comment):
+                at -= 1
+            if at and not isinstance(result[at - 1], Blank):
+                result.insert(at, statement)
             continue
         result.append(statement)
     while result and isinstance(result[-1], Blank):

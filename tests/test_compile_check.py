@@ -56,6 +56,11 @@ def matmul_kernel(A_desc, B_desc, C, M, N, K, block_M: tl.constexpr, block_N: tl
 BROKEN = HEADER + "\n@triton.jit\ndef matmul_kernel(A):\n    tl.store(A, tl.arange(0, 3))\n"
 
 
+@pytest.fixture(autouse=True)
+def _cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("TILE2TRITON_CACHE_DIR", str(tmp_path))
+
+
 def tree(text: str) -> ast.expr:
     return ast.parse(text, mode="eval").body
 
@@ -101,7 +106,7 @@ def test_every_target_compiles_and_reports_what_it_takes():
         assert report.spills == 0
         assert 0 < report.shared_memory <= report.shared_limit
         assert (report.num_warps, report.num_stages) == (4, 3)
-    for report, instruction in zip(reports, multiply):
+    for report, instruction in zip(reports, multiply, strict=True):
         assert report.instructions[instruction] > 0
     assert reports[1].instructions["cp.async"] > 0
 
@@ -151,8 +156,11 @@ def test_a_kernel_that_does_not_compile_is_reported_and_others_go_on():
 
 def test_a_compiler_that_dies_is_reported_and_others_go_on():
     dying = POINTERS.replace("import torch\n", "import os\n", 1) + (
-        "\n\nif not os.path.exists(__file__ + '.once'):\n"
-        "    open(__file__ + '.once', 'w').close()\n"
+        "\n\ntry:\n"
+        "    os.close(os.open(__file__ + '.once', os.O_CREAT | os.O_EXCL))\n"
+        "except FileExistsError:\n"
+        "    pass\n"
+        "else:\n"
         "    os.abort()\n"
     )
     facts = gemm()

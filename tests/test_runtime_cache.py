@@ -80,8 +80,7 @@ def test_an_unusable_directory_gives_a_private_one_and_one_warning(tmp_path, mon
     monkeypatch.setenv(CACHE_DIR.name, str(tmp_path / "file" / "cache"))
     monkeypatch.setattr(module_cache, "_private", None)
     with pytest.warns(RuntimeWarning, match=CACHE_DIR.name) as caught:
-        path = write_module("x = 1\n", "matmul")
-        again = write_module("x = 1\n", "matmul")
+        path, again = (write_module("x = 1\n", "matmul") for _ in range(2))
     assert len(caught) == 1
     assert path == again
     assert path.read_text() == "x = 1\n"

@@ -90,9 +90,7 @@ def transpile(
 
 def _for_target(function: Kernel, target: str) -> Kernel:
     """The same kernel for another target."""
-    options = Options(
-        function.options.out_idx, resolved_target(target), function.options.recorded
-    )
+    options = Options(function.options.out_idx, resolved_target(target), function.options.recorded)
     if isinstance(function, EagerKernel):
         return EagerKernel(function.captured, options)
     return LazyKernel(function.function, options)

@@ -54,7 +54,7 @@ def _run(options: argparse.Namespace) -> int:
 
             return check(options.kernel, options.target, options.set)
         case "passes":
-            from tile2triton.commands.explain import passes
+            from tile2triton.commands.passes import passes
 
             return passes(options.name)
         case _:

@@ -15,7 +15,7 @@ from .diagnostics import Diagnostic
 from .kernel_report import KernelReport
 from .module_cache import write_module
 from .resources import too_large
-from .targets import TARGETS, Target, target
+from .targets import BY_NAME, Target, target
 
 Progress = Callable[[KernelReport], None]
 
@@ -32,7 +32,7 @@ def compile_module(
 def check(
     text: str,
     facts: Facts,
-    targets: Iterable[str] = tuple(row.name for row in TARGETS),
+    targets: Iterable[str] = tuple(BY_NAME),
     progress: Progress | None = None,
     seconds: float = SECONDS_A_KERNEL,
 ) -> list[KernelReport]:

@@ -1,4 +1,4 @@
-"""From facts to what Triton's compiler must be told about each kernel: types, constants, alignment."""
+"""From facts to what Triton must be told about each kernel: types, constants, alignment."""
 
 import ast
 from collections.abc import Iterator

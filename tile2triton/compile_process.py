@@ -18,7 +18,7 @@ class CompileProcess:
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[str] | None = None
-        self.messages = tempfile.TemporaryFile("w+")
+        self.messages = tempfile.TemporaryFile("w+")  # noqa: SIM115
 
     def __enter__(self) -> "CompileProcess":
         return self

@@ -49,11 +49,13 @@ def compile_job(job: dict[str, Any]) -> dict[str, Any]:
     count = len(job["types"])
     if len(names) != count + len(job["constants"]):
         raise ValueError(f"{job['kernel']} takes {len(names)} arguments, the facts name others")
-    signature = dict(zip(names, [*job["types"], *["constexpr"] * len(job["constants"])]))
+    signature = dict(
+        zip(names, [*job["types"], *["constexpr"] * len(job["constants"])], strict=True)
+    )
     source = ASTSource(
         kernel,
         signature,
-        constexprs=dict(zip(names[count:], job["constants"].values())),
+        constexprs=dict(zip(names[count:], job["constants"].values(), strict=True)),
         attrs={(int(index),): given for index, given in job["attributes"].items() if given},
     )
     goal = target(job["target"])

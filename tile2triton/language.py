@@ -18,13 +18,14 @@ from tile2triton.frontend.declarations import (
     empty,
 )
 from tile2triton.frontend.dtypes import OBJECTS as _DTYPES
-from tile2triton.frontend.dtypes import DType as dtype
+from tile2triton.frontend.dtypes import DType
 from tile2triton.frontend.macros import Macro, macro
 from tile2triton.frontend.prim_func import PrimFunc, prim_func
 from tile2triton.frontend.values import Buffer
 from tile2triton.frontend.values import Dynamic as PrimExpr
 from tile2triton.ops import OPERATORS as _OPERATORS
 
+dtype = DType
 symbolic = dynamic
 inline = macro
 Var = Ref

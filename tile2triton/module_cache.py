@@ -56,7 +56,7 @@ def _warn_and_go_private(error: OSError) -> None:
         _private = tempfile.TemporaryDirectory(prefix="tile2triton-")
     warnings.warn(
         f"cannot write to {cache_directory()} ({error.strerror}); emitted modules go to "
-        f"{_private.name} for this process. Set {CACHE_DIR.name} to a directory that can be written.",
+        f"{_private.name} for this process. Set {CACHE_DIR.name} to a writable directory.",
         RuntimeWarning,
         stacklevel=4,
     )

@@ -1,7 +1,6 @@
 """The rewrites in order, and the loop that runs them."""
 
 import ast
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from rewrites import (
     tidy_names,
 )
 from rewrites.facts import Facts, Program
+from rewrites.quote import copy_tree
 from tile2triton.ops import OPERATORS
 
 
@@ -54,7 +54,7 @@ def lower(program: Program, target: str, after: str | None = None) -> ast.Module
     facts.target = target
     facts.operators = OPERATORS
     facts.descriptors = {}
-    tree = copy.deepcopy(program.tree)
+    tree = copy_tree(program.tree)
     if after == "trace":
         return tree
     for rewrite in PIPELINE:

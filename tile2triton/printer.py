@@ -7,7 +7,7 @@ from collections.abc import Sequence
 with warnings.catch_warnings():
     # astor 0.8.1 reads ast.Str and its kin on import, deprecated from Python 3.12.
     warnings.filterwarnings("ignore", r"ast\.\w+ is deprecated", DeprecationWarning)
-    import astor  # type: ignore[import-untyped]
+    import astor
 
 from rewrites.nodes import Blank, Comment
 from tile2triton.layout import Doc, layout

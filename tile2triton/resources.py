@@ -1,4 +1,4 @@
-"""The message for a tile that does not fit on the chip: what was needed, the limit, what to reduce."""
+"""The message for a tile that does not fit on the chip: need, limit, what to reduce."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Emitted text → a file in the cache directory → an imported module → a callable that launches it."""
+"""Emitted text → a file in the cache directory → an imported module → a callable."""
 
 import functools
 import linecache
@@ -53,6 +53,7 @@ def import_module(text: str, path: Path, suffix: str = "") -> ModuleType:
 
 def _dispatching(text: str, name: str, path: Path) -> Launcher:
     compiled: Launcher = getattr(import_module(text, path), name)
+    on_gpu = compiled
     on_cpu: Launcher | None = None
     # Where the first tensor stands among the positional arguments; found at the first call.
     position = 0
@@ -96,7 +97,7 @@ def _dispatching(text: str, name: str, path: Path) -> Launcher:
         on_gpu = compiled
         return result
 
-    on_gpu: Launcher = first_launch
+    on_gpu = first_launch
     return launch
 
 

@@ -54,7 +54,7 @@ def read_code(code: CodeType) -> Source:
 
 
 def find_function(code: CodeType) -> tuple[ast.FunctionDef, list[str], int] | None:
-    """The function's tree, its lines and the number of the first, or None where there is no text."""
+    """The function's tree, its lines and the first's number; None where there is no text."""
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename)
     first = code.co_firstlineno

@@ -39,7 +39,7 @@ def test_fill_of_int8_with_minus_three(scope):
     ],
 )
 def test_fill_with_the_edge_of_a_type(dtype, value):
-    expect(filled(20, value, dtype), (), np.asarray(value))
+    expect(filled(20, value, dtype), (), torch.tensor(value, dtype=getattr(torch, dtype)))
 
 
 def test_integers_round_to_nearest_even_as_bfloat16():

@@ -1,4 +1,4 @@
-"""`tile2triton passes` and `tile2triton explain`: what passes, operators and errors mean."""
+"""`tile2triton explain`: what an operator or the code of an error means."""
 
 import inspect
 
@@ -6,21 +6,6 @@ from tile2triton.commands.kernels import UsageError, suggestion
 from tile2triton.diagnostics_catalogue import CATALOGUE
 from tile2triton.ops import OPERATORS
 from tile2triton.ops.base import Operator
-from tile2triton.pipeline import PIPELINE
-
-
-def passes(name: str | None) -> int:
-    """List the passes in order, or print what one does."""
-    if name is not None:
-        texts = {one.name: one.doc for one in PIPELINE}
-        if name not in texts:
-            raise UsageError(f"there is no pass `{name}`{suggestion(name, texts)}")
-        print(inspect.cleandoc(texts[name]))
-        return 0
-    width = max(len(one.name) for one in PIPELINE)
-    for one in PIPELINE:
-        print(f"{one.name:{width}}  {first_sentence(one.doc)}")
-    return 0
 
 
 def explain(subject: str) -> int:
@@ -49,8 +34,3 @@ def describe(name: str, operator: Operator) -> str:
     if others:
         lines += ["", "Also: " + ", ".join(f"T.{other}" for other in others)]
     return "\n".join(lines)
-
-
-def first_sentence(doc: str) -> str:
-    paragraph = inspect.cleandoc(doc).partition("\n\n")[0]
-    return " ".join(paragraph.split())

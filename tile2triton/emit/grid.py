@@ -70,7 +70,7 @@ class _FastDivision(ast.NodeTransformer):
         if ast.unparse(node.func) != "triton.cdiv":
             return node
         size, block = node.args
-        if isinstance(block, ast.Constant):
+        if isinstance(block, ast.Constant) and isinstance(block.value, int):
             rest: ast.expr = ast.Constant(block.value - 1)
             return expr("(size + rest) // block", size=size, rest=rest, block=block)
         return expr("(size + block - 1) // block", size=size, block=block)

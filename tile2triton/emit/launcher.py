@@ -111,11 +111,9 @@ def _launch(
 ) -> list[ast.stmt]:
     body = computed_grid(launch, facts, host)
     grid = name(host.grid_of(launch, facts))
-    call: list[ast.stmt] = []
-    for made in launch.descriptors:
-        if made.name not in described:
-            call += _descriptor(made, facts, made.name in written)
-            described.add(made.name)
+    new = [made for made in launch.descriptors if made.name not in described]
+    described |= {made.name for made in new}
+    call = [*_alignments(new, facts, written), *(_descriptor(made, facts) for made in new)]
     call.append(_call(launch, facts, grid))
     if not may_be_empty(launch, facts):
         return body + call
@@ -138,21 +136,31 @@ def _call(launch: Launch, facts: Facts, grid: ast.expr) -> ast.stmt:
     return ast.Expr(ast.Call(kernel, arguments, keywords))
 
 
-def _descriptor(made: Descriptor, facts: Facts, is_written: bool) -> list[ast.stmt]:
-    """A TMA descriptor; an input at an odd address is copied to a good one."""
+def _alignments(descriptors: list[Descriptor], facts: Facts, written: set[str]) -> list[ast.stmt]:
+    """Inputs at odd addresses are copied to good ones, unless the kernel writes to them."""
+    refusals: list[ast.stmt] = []
+    copies: list[ast.stmt] = []
+    kept = {made.tensor for made in descriptors if made.name in written}
+    for key in dict.fromkeys(made.tensor for made in descriptors):
+        if facts.tensors[key].role != "input":
+            continue
+        if key in kept:
+            words = f"{key} must start at a multiple of {ALIGNMENT} bytes; pass {key}.clone()"
+            refusals += stmts(
+                f"if x.data_ptr() % {ALIGNMENT}:\n    raise ValueError({words!r})", x=name(key)
+            )
+        else:
+            copies += stmts(f"if x.data_ptr() % {ALIGNMENT}:\n    x = x.clone()", x=key)
+    if copies:
+        copies.insert(0, Comment(f"TMA reads from multiples of {ALIGNMENT} bytes only."))
+    return refusals + copies
+
+
+def _descriptor(made: Descriptor, facts: Facts) -> ast.stmt:
+    """The TMA descriptor of a contiguous tensor."""
     tensor = facts.tensors[made.tensor]
-    result: list[ast.stmt] = []
-    if tensor.role == "input" and is_written:
-        result += stmts(
-            f"if x.data_ptr() % {ALIGNMENT}:\n"
-            f"    raise ValueError('{tensor.name} must start at a multiple of {ALIGNMENT} bytes')",
-            x=name(tensor.name),
-        )
-    elif tensor.role == "input":
-        (copied,) = stmts(f"if x.data_ptr() % {ALIGNMENT}:\n    x = x.clone()", x=tensor.name)
-        result += [Comment(f"TMA reads from multiples of {ALIGNMENT} bytes only."), copied]
     steps = strides(tensor)
-    result += stmts(
+    (result,) = stmts(
         "target = TensorDescriptor(tensor, shape, strides, block)",
         target=made.name,
         tensor=name(tensor.name),

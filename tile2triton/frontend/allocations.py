@@ -23,7 +23,7 @@ def allocate_tile(builder: Builder, operator: str, arguments: dict[str, Any]) ->
     for extent in shape:
         if isinstance(extent, bool) or not isinstance(extent, int) or extent < 1:
             raise failure(
-                "T2T155",
+                "T2T280",
                 f"`{plain(extent)}` is no extent of a tile",
                 hint="the extents of a tile are positive numbers that are known when the kernel "
                 "is compiled; copy the part of the tensor that fits",

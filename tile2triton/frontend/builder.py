@@ -12,23 +12,19 @@ from typing import Any, cast
 from rewrites.facts import Facts, Tensor
 from rewrites.nodes import Blank, Comment
 from rewrites.quote import place
-from tile2triton.diagnostics import Diagnostic, TileError, at_node
+from tile2triton.diagnostics import Diagnostic
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.names import Names
 from tile2triton.frontend.positions import Position, here
-from tile2triton.frontend.statics import StaticName
-
-
-class DimName(ast.Name):
-    """The name of a run-time size in a tree that is not yet recorded."""
-
-    dtype: str
+from tile2triton.frontend.spans import name_position
+from tile2triton.frontend.statics import number_of
 
 
 @dataclass
 class Block:
-    """A list of statements that is being filled; `kind` is "function", "kernel", "loop" or "branch"."""
+    """A list of statements that is being filled."""
 
+    # "function", "kernel", "loop", "parallel" or "branch".
     kind: str
     body: list[ast.stmt] = field(default_factory=list)
     # Comments and blank lines that wait for the next statement.
@@ -49,6 +45,8 @@ class Builder:
         self.blocks = [self.root]
         # Where each let, tile, loop variable, … was bound.
         self.bound: dict[str, Block] = {}
+        # What the user calls it.
+        self.wanted: dict[str, str] = {}
         # Names whose value never changes after it was bound.
         self.immutable: set[str] = set()
         self.problems: list[Diagnostic] = []
@@ -107,6 +105,7 @@ class Builder:
     def bind(self, wanted: str, is_mutable: bool = False) -> str:
         """A new name, bound in the block that is open."""
         name = self.names.claim(wanted)
+        self.wanted[name] = wanted
         self.bound[name] = self.block
         if not is_mutable:
             self.immutable.add(name)
@@ -124,14 +123,15 @@ class Builder:
 
     def settle(self, node: ast.AST) -> ast.AST:
         """A copy that shares no node with another tree, with names of numbers and sizes chosen."""
-        if isinstance(node, StaticName):
-            name, is_new = self.names.constant(node.id, node.value)
-            if is_new:
-                self.facts.constants[name] = node.value
-            return _copied(node, ast.Name(name, ast.Load()))
-        if isinstance(node, DimName):
-            return _copied(node, ast.Name(self.dim(node.id, node.dtype), ast.Load()))
         if isinstance(node, ast.Name):
+            number, size = number_of(node), size_dtype(node)
+            if number is not None:
+                name, is_new = self.names.constant(node.id, number)
+                if is_new:
+                    self.facts.constants[name] = number
+                return _copied(node, ast.Name(name, ast.Load()))
+            if size is not None:
+                return _copied(node, ast.Name(self.dim(node.id, size), ast.Load()))
             block = self.bound.get(node.id)
             if block is not None and not block.is_open:
                 self._refuse_dead(node)
@@ -163,7 +163,7 @@ class Builder:
         self.problems.append(diagnostic)
 
     def comment(self, text: str) -> None:
-        self.block.pending.append(Comment(text=text))
+        self.block.pending.append(Comment(text))
 
     def drop_comment(self) -> None:
         """Forget the comment that stands right before the statement that is being executed."""
@@ -177,16 +177,27 @@ class Builder:
             pending.append(Blank())
 
     def _refuse_dead(self, node: ast.Name) -> None:
-        message = f"`{node.id}` is used outside the branch or loop that bound it"
-        hint = f"make it a variable before: {node.id} = T.alloc_var(dtype, init=...)"
-        if getattr(node, "lineno", None) is not None:
-            raise TileError(at_node(node, self.facts.filename, "T2T120", message, hint=hint))
-        raise failure("T2T120", message, hint=hint)
+        wanted = self.wanted.get(node.id, node.id)
+        message = f"`{wanted}` is used outside the branch or loop that bound it"
+        hint = f"make it a variable before: {wanted} = T.alloc_var(dtype, init=...)"
+        raise failure("T2T120", message, hint=hint, at=name_position(here(), wanted))
 
     def _drop_own_filename(self, tree: ast.AST) -> None:
         for node in ast.walk(tree):
             if node.__dict__.get("filename") == self.facts.filename:
                 del node.filename  # type: ignore[attr-defined]
+
+
+def size_name(name: str, dtype: str) -> ast.Name:
+    """The name of a run-time size in a tree that is not yet recorded."""
+    node = ast.Name(name, ast.Load())
+    node.size_dtype = dtype  # type: ignore[attr-defined]
+    return node
+
+
+def size_dtype(node: ast.AST) -> str | None:
+    """The type of a name that `size_name` made; None for any other node."""
+    return node.__dict__.get("size_dtype")
 
 
 _active = threading.local()

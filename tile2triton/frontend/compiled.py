@@ -24,7 +24,7 @@ DEFAULT_TARGET = "cuda:90"
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """What `@tile2triton.kernel(...)` was given. The rest than target and out_idx is on record only."""
+    """What `@tile2triton.kernel(...)` was given; `recorded` changes nothing."""
 
     out_idx: tuple[int, ...] | None = None
     target: str | None = None
@@ -85,7 +85,7 @@ class CompiledKernel:
                 # Python looks `__call__` up in the type, so the object gets a type of its own.
                 body = {"__call__": staticmethod(found), "__doc__": type(self).__doc__}
                 self.__class__ = type("CompiledKernel", (CompiledKernel,), body)
-            return found  # type: ignore[no-any-return]
+            return found
 
     def __repr__(self) -> str:
         return f"<tile2triton kernel {self.name} for {self.target}>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tile2triton.frontend.builder import DimName, require
+from tile2triton.frontend.builder import require, size_name
 from tile2triton.frontend.dtypes import DType, dtype_name, is_dtype
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.trees import tree_of
@@ -13,7 +13,7 @@ from tile2triton.frontend.values import Buffer, Dynamic
 
 
 class Tensor:
-    """The annotation of a global tensor: `T.Tensor((M, N), "float16")`, `T.Tensor[[M, N], dtype]`."""
+    """The type of a global tensor: `T.Tensor((M, N), "float16")` or `T.Tensor[[M, N], dtype]`."""
 
     def __init__(self, shape: Any, dtype: Any = "float32", data: Any = None) -> None:
         if data is not None:
@@ -42,9 +42,7 @@ class Dim(Dynamic):
     """A size that is read from a tensor at every launch; the kernel serves all values of it."""
 
     def __init__(self, name: str, dtype: str) -> None:
-        tree = DimName(name, ast.Load())
-        tree.dtype = dtype
-        super().__init__(tree, dtype)
+        super().__init__(size_name(name, dtype), dtype)
         self.name = name
 
 
@@ -79,11 +77,12 @@ def const(name: str, dtype: Any = "int32") -> Any:
 
 def empty(*shape: Any, dtype: Any = "float32") -> Buffer:
     """An output of an eager kernel, which allocates it, without a value, and returns it."""
+    extents: Any = shape
     if len(shape) == 2 and isinstance(shape[0], (tuple, list)) and _is_type(shape[1]):
-        shape, dtype = (shape[0],), shape[1]
-    if len(shape) == 1:
-        shape = _extents(shape[0])
-    return _allocated(shape, dtype, "output", "output")
+        extents, dtype = shape
+    elif len(shape) == 1:
+        extents = shape[0]
+    return _allocated(_extents(extents), dtype, "output", "output")
 
 
 def alloc_global(shape: Any, dtype: Any = "float32", scope: str = "global") -> Buffer:

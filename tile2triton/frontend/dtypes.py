@@ -57,7 +57,7 @@ def dtype_name(value: Any) -> str:
     known = [*dtypes.BY_NAME, *dtypes.ALIASES]
     close = difflib.get_close_matches(str(name), known, 1)
     raise failure(
-        "T2T130",
+        "T2T202",
         f"`{value}` is no element type",
         hint=f'did you mean "{close[0]}"?' if close else f"use one of {', '.join(dtypes.BY_NAME)}",
     )

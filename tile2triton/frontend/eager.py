@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import functools
 import inspect
 import threading
 from collections.abc import Callable, Hashable
-from types import FunctionType
 from typing import Any
 
 from tile2triton.diagnostics import ArgumentError, Diagnostic, TileError, at_node
 from tile2triton.frontend.compiled import CompiledKernel, Options
-from tile2triton.frontend.declarations import Tensor
-from tile2triton.frontend.dtypes import is_dtype
 from tile2triton.frontend.eager_declarations import (
     Declarations,
     declared_parameters,
@@ -30,7 +29,7 @@ Launcher = Callable[..., Any]
 class EagerKernel:
     """A kernel under @tile2triton.kernel. Calling it with tensors compiles, once, and runs.
 
-    A call after the first costs two look-ups: one by the static arguments, one by the T.const sizes.
+    A call after the first costs two look-ups, by the static arguments and by the T.const sizes.
     """
 
     def __init__(self, captured: Captured, options: Options) -> None:
@@ -66,7 +65,7 @@ class EagerKernel:
     def compile(self, *arguments: Any, **keywords: Any) -> CompiledKernel:
         """The kernel for these static arguments and T.const sizes: `compile(M=128, block_M=64)`.
 
-        Tensor parameters may be given as `T.Tensor` or as a tensor, whose shape then says the sizes.
+        Tensor parameters may be given as `T.Tensor` or as a tensor; their shapes say the sizes.
         """
         try:
             bound = self.signature.bind_partial(
@@ -83,9 +82,7 @@ class EagerKernel:
         statics = {name: bound.arguments[name] for name in self.statics}
         declarations = find_declarations(self.captured, statics)
         given = {name: bound.arguments[name] for name in self.tensors if name in bound.arguments}
-        known = {
-            name: source for name, source in declarations.consts.items() if source[0] in given
-        }
+        known = {name: source for name, source in declarations.consts.items() if source[0] in given}
         sizes = {**values_of(known, given), **consts}
         for name in sizes:
             if name not in declarations.consts and not self._mentions(name):
@@ -106,7 +103,7 @@ class EagerKernel:
         return kernel
 
     def _entry(self) -> Launcher:
-        """The function that a call runs: the user's parameters, then a look-up by the static ones."""
+        """What a call runs: the user's parameters, then a look-up by the static ones."""
         parameters = []
         scope: dict[str, Any] = {"_find": self._plans.get, "_plan": self._plan}
         for name, parameter in self.signature.parameters.items():
@@ -143,12 +140,10 @@ class EagerKernel:
             if declarations.consts:
                 plan = self._by_sizes(statics, declarations)
             else:
-                plan = self._checked(self._kernel(statics, {}).launcher(), declarations)
-            try:
+                plan = self._kernel(statics, {}).launcher()
+            # With a list among the arguments the kernel itself is cached all the same.
+            with contextlib.suppress(TypeError):
                 self._plans[values] = plan
-            except TypeError:
-                # A list among the arguments: the kernel itself is cached all the same.
-                pass
         return plan
 
     def _by_sizes(self, statics: dict[str, Any], declarations: Declarations) -> Launcher:
@@ -179,13 +174,9 @@ class EagerKernel:
         exec(compile(text, "<plan>", "exec"), scope)
         return scope["plan"]  # type: ignore[no-any-return]
 
-    def _checked(self, launcher: Launcher, declarations: Declarations) -> Launcher:
-        """The launcher itself, which checks its arguments."""
-        return launcher
-
     def _refuse_no_tensors(self, given: dict[str, Any], declarations: Declarations) -> None:
         """What is no tensor, or has the wrong rank, cannot tell its sizes."""
-        for name, axis in declarations.consts.values():
+        for name, _ in declarations.consts.values():
             value = given[name]
             shape = getattr(value, "shape", None)
             if shape is None:
@@ -210,22 +201,14 @@ class EagerKernel:
         )
 
     def _wrong_call(self, message: str) -> ArgumentError:
-        return ArgumentError(
-            Diagnostic("T2T411", f"{self.captured.function.__name__}: {message}")
-        )
+        return ArgumentError(Diagnostic("T2T411", f"{self.captured.function.__name__}: {message}"))
 
 
 def type_name(value: Any) -> str:
     return "None" if value is None else type(value).__name__
 
 
-def is_eager_annotation(value: Any) -> bool:
-    return isinstance(value, (Tensor, FunctionType)) or is_dtype(value)
-
-
-def _constants(tree: Any) -> list[Any]:
-    import ast
-
+def _constants(tree: ast.AST) -> list[ast.expr]:
     return [
         node
         for call in ast.walk(tree)

@@ -1,4 +1,4 @@
-"""What the names in a kernel function mean: captured when it is decorated, named when it is traced."""
+"""What the names in a kernel function mean, as captured when it is decorated."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from tile2triton.diagnostics import Diagnostic, TileError, at_node, at_span
 from tile2triton.frontend.builder import Builder
 from tile2triton.frontend.instrument import instrument
 from tile2triton.frontend.positions import of_traceback
+from tile2triton.frontend.spans import remember
 from tile2triton.frontend.syntax import syntax_problems
 from tile2triton.source import Source, read_code
 
@@ -37,6 +38,7 @@ def prepare(code: CodeType) -> Prepared:
     known = _prepared.get(code)
     if known is None:
         source = read_code(code)
+        remember(source)
         problems = syntax_problems(source)
         made = None
         if not problems:
@@ -89,7 +91,7 @@ def executable(prepared: Prepared, environment: dict[str, Any]) -> Callable[...,
 
 @contextmanager
 def explained(builder: Builder) -> Iterator[None]:
-    """Turn whatever the user's code raises into their error, together with what was found before."""
+    """Turn whatever the user's code raises into their error, with what was found before."""
     try:
         yield
     except TileError as error:

@@ -1,19 +1,16 @@
 """Raise the user's error at the place of their code that is being evaluated."""
 
-from tile2triton.diagnostics import Diagnostic, TileError, at_span
-from tile2triton.frontend.positions import here
+from tile2triton.diagnostics import TileError, at_span
+from tile2triton.frontend.positions import Position, here
 
 
 def failure(
-    code: str, message: str, found: tuple[str, ...] = (), hint: str = ""
+    code: str,
+    message: str,
+    found: tuple[str, ...] = (),
+    hint: str = "",
+    at: Position | None = None,
 ) -> TileError:
-    """An error at the user's expression that is being evaluated, to raise."""
-    return TileError(failure_here(code, message, found, hint))
-
-
-def failure_here(
-    code: str, message: str, found: tuple[str, ...] = (), hint: str = ""
-) -> Diagnostic:
-    """The same as a record, for errors that are collected."""
-    position = here()
-    return at_span(position.filename, position.span, code, message, found, hint)
+    """An error to raise, at a place or at the user's expression that is being evaluated."""
+    position = at or here()
+    return TileError(at_span(position.filename, position.span, code, message, found, hint))

@@ -59,11 +59,11 @@ class _Instrument(ast.NodeTransformer):
         for statement in statements:
             tokens = self.remarks.before.get(id(statement))
             if tokens:
-                result.append(_at(statement, ast.Expr(_call("remark", ast.Constant(tuple(tokens))))))
+                result.append(_at(statement, ast.Expr(_call("remark", _constant(tuple(tokens))))))
             after = self.remarks.after.get(id(statement))
             result += self.statement(statement)
             if after:
-                result.append(_at(statement, ast.Expr(_call("remark", ast.Constant(tuple(after))))))
+                result.append(_at(statement, ast.Expr(_call("remark", _constant(tuple(after))))))
         return result
 
     def statement(self, node: ast.stmt) -> list[ast.stmt]:
@@ -101,7 +101,9 @@ class _Instrument(ast.NodeTransformer):
         if len(targets) == 1 and not isinstance(first, (ast.Tuple, ast.List)):
             return [self.bind(first, self.expression(value))]
         whole = self.fresh("value")
-        result: list[ast.stmt] = [ast.Assign([ast.Name(whole, ast.Store())], self.expression(value))]
+        result: list[ast.stmt] = [
+            ast.Assign([ast.Name(whole, ast.Store())], self.expression(value))
+        ]
         for target in targets:
             if not isinstance(target, (ast.Tuple, ast.List)):
                 result.append(self.bind(target, ast.Name(whole, ast.Load())))
@@ -228,7 +230,9 @@ class _Instrument(ast.NodeTransformer):
         for item in node.items:
             target = item.optional_vars
             shown = _target_names(target) if target is not None else None
-            context = _call("with_", self.expression(item.context_expr), shown or ast.Constant(None))
+            context = _call(
+                "with_", self.expression(item.context_expr), shown or ast.Constant(None)
+            )
             items.append(ast.withitem(context, target))
             notes += _notes(target) if target is not None else []
         made = ast.With(items, [*notes, *self.block(node.body)])
@@ -299,6 +303,11 @@ def _call(method: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(function, list(arguments), [])
 
 
+def _constant(value: tuple[str | None, ...]) -> ast.Constant:
+    """A tuple as one constant, which the compiler takes although the tree's type does not say so."""
+    return ast.Constant(cast(str, value))
+
+
 def _on(choice: str, method: str) -> ast.Call:
     return ast.Call(ast.Attribute(ast.Name(choice, ast.Load()), method, ast.Load()), [], [])
 
@@ -308,7 +317,7 @@ def _lazy(value: ast.expr) -> ast.Lambda:
 
 
 def _strings(names: tuple[str, ...]) -> ast.expr:
-    return ast.Constant(names)
+    return _constant(names)
 
 
 def _refresh(names: tuple[str, ...]) -> list[ast.stmt]:
@@ -335,5 +344,5 @@ def _target_names(target: ast.expr) -> ast.expr | None:
             return ast.Constant(name)
         case ast.Tuple(elts=elements) | ast.List(elts=elements):
             if all(isinstance(element, ast.Name) for element in elements):
-                return ast.Constant(tuple(cast(ast.Name, one).id for one in elements))
+                return _constant(tuple(cast(ast.Name, one).id for one in elements))
     return None

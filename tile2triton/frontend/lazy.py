@@ -52,7 +52,7 @@ class LazyKernel:
             raise TileError(
                 Diagnostic(
                     "T2T182",
-                    f"`{self.function.__name__}` returned {type(made).__name__} instead of a kernel",
+                    f"`{self.function.__name__}` returned {type(made).__name__}, which is no kernel",
                     self.function.__code__.co_filename,
                     self.function.__code__.co_firstlineno,
                     hint="return the function under @T.prim_func",

@@ -60,8 +60,12 @@ def _uses(node: ast.AST) -> Iterator[tuple[str, bool]]:
             return
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
             # The targets of a comprehension are its own.
-            own = {n.id for part in node.generators for n in ast.walk(part.target)
-                   if isinstance(n, ast.Name)}
+            own = {
+                n.id
+                for part in node.generators
+                for n in ast.walk(part.target)
+                if isinstance(n, ast.Name)
+            }
             for child in ast.iter_child_nodes(node):
                 yield from ((name, False) for name, _ in _uses(child) if name not in own)
         case _:

@@ -9,8 +9,9 @@ from typing import Any
 from tile2triton.frontend.builder import Block, Builder, require
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.positions import Position, here
+from tile2triton.frontend.spans import argument_positions
 from tile2triton.frontend.statics import plain
-from tile2triton.frontend.trees import option_tree, tree_of
+from tile2triton.frontend.trees import option_tree, placed_at, tree_of
 from tile2triton.frontend.values import Dynamic, is_scalar
 
 # What these loops' optional arguments say changes nothing in what is emitted.
@@ -58,13 +59,16 @@ class Loop:
     def header(self, builder: Builder) -> ast.Call:
         """The call that stands in the canonical `for`."""
         options = []
+        places = argument_positions(self.position)
         for name, value in self.options.items():
             if name in _HINTS:
                 if value is not None:
                     builder.facts.hints[f"{self.operator}({name})"] = value
             else:
-                options.append(ast.keyword(name, option_tree(value)))
-        return _called(self.operator, [tree_of(b) for b in self.bounds], options, self.position)
+                tree = placed_at(option_tree(value), places.get(name))
+                options.append(ast.keyword(name, tree))
+        bounds = [placed_at(tree_of(b), places.get(at)) for at, b in enumerate(self.bounds)]
+        return _called(self.operator, bounds, options, self.position)
 
     def counters(self, builder: Builder, block: Block, wanted: Any) -> tuple[list[str], ast.expr]:
         """The names of the variables, and the target that holds them."""
@@ -82,7 +86,7 @@ class KernelFrame:
         self.extents: tuple[Any, ...] = given.get("blocks", ())
         if not 1 <= len(self.extents) <= 3:
             raise failure(
-                "T2T159",
+                "T2T260",
                 f"T.Kernel has {len(self.extents)} grid extents",
                 hint="a grid has one, two or three dimensions",
             )
@@ -105,10 +109,14 @@ class KernelFrame:
         if len(builder.blocks) > 1:
             raise failure("T2T161", "T.Kernel stands inside another block of the kernel")
         block = Block("kernel")
-        names = _wanted(wanted, len(self.extents), _BLOCK_NAMES, "T.Kernel")
-        trees = [tree_of(extent) for extent in self.extents]
-        names, target = _bind(builder, block, names, trees)
-        options = [] if self.threads is None else [ast.keyword("threads", ast.Constant(self.threads))]
+        given = _wanted(wanted, len(self.extents), _BLOCK_NAMES, "T.Kernel")
+        places = argument_positions(self.position)
+        trees = [placed_at(tree_of(x), places.get(at)) for at, x in enumerate(self.extents)]
+        names, target = _bind(builder, block, given, trees)
+        options = []
+        if self.threads is not None:
+            threads = placed_at(ast.Constant(self.threads), places.get("threads"))
+            options.append(ast.keyword("threads", threads))
         call = _called("Kernel", trees, options, self.position)
         statement = ast.With([ast.withitem(call, target)], block.body)
         statement.type_comment = None
@@ -170,7 +178,9 @@ def _thread_count(threads: Any) -> int | None:
     product = 1
     for count in counts:
         if not isinstance(count, int):
-            raise failure("T2T157", f"`{count!r}` is no number of threads", hint="write threads=128")
+            raise failure(
+                "T2T157", f"`{count!r}` is no number of threads", hint="write threads=128"
+            )
         product *= plain(count)
     return product
 

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
+from rewrites.quote import place
 from tile2triton.diagnostics import TileError, from_problems
 from tile2triton.frontend.allocations import allocate_tile, allocate_variable
 from tile2triton.frontend.builder import active, require
@@ -14,8 +15,9 @@ from tile2triton.frontend.dtypes import dtype_name
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.loops import KernelFrame, Loop
 from tile2triton.frontend.positions import here
+from tile2triton.frontend.spans import argument_positions
 from tile2triton.frontend.statics import is_named, plain, with_tree
-from tile2triton.frontend.trees import operand_tree, option_tree, tree_of
+from tile2triton.frontend.trees import operand_tree, option_tree, placed_at, tree_of
 from tile2triton.frontend.values import Buffer, Dynamic, Element, Naming, Pending
 from tile2triton.ops.base import Operator, no_problems
 
@@ -87,25 +89,29 @@ def _shown(operator: Operator) -> str:
 def _tree(operator: Operator, given: dict[str, Any]) -> ast.Call:
     """The canonical call: required arguments in order, optional ones by keyword where given."""
     read = tree_of if operator.kind == "expression" else operand_tree
+    position = here()
+    places = argument_positions(position)
     arguments: list[ast.expr] = []
     options: list[ast.keyword] = []
-    for parameter in _signature(operator).parameters.values():
+    for at, parameter in enumerate(_signature(operator).parameters.values()):
         if parameter.name not in given:
             continue
         value = given[parameter.name]
+        where = places.get(parameter.name) or places.get(at)
         if parameter.name == "dtype":
             value = dtype_name(value)
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
             arguments += [read(item) for item in value]
         elif parameter.default is inspect.Parameter.empty:
-            arguments.append(read(value))
+            arguments.append(placed_at(read(value), where))
         else:
             _set_down(value)
-            options.append(ast.keyword(parameter.name, option_tree(value)))
+            tree = placed_at(option_tree(value), where)
+            options.append(ast.keyword(parameter.name, tree))
     function = ast.Attribute(ast.Name("T", ast.Load()), operator.name, ast.Load())
-    tree = ast.Call(function, arguments, options)
-    here().put(tree)
-    return tree
+    call = ast.Call(function, arguments, options)
+    position.put(call)
+    return call
 
 
 def _set_down(value: Any) -> None:
@@ -140,6 +146,7 @@ def _hint(operator: Operator, given: dict[str, Any]) -> None:
     if operator.check is not no_problems:
         tree = builder.settle(_tree(operator, given))
         assert isinstance(tree, ast.Call)
+        place(tree, tree)
         problems = list(operator.check(tree, builder.facts))
         if problems:
             raise from_problems(problems, here().filename)

@@ -38,7 +38,9 @@ def distribute(source: Source) -> Remarks:
             texts: list[Token] = [r.text for r in leading.get(id(statement), [])]
             tokens: list[Token] = []
             line = (previous.end_lineno or 0) if previous is not None else None
-            for at, text in zip([*places, statement.lineno], [*texts[: len(places)], ""]):
+            for at, text in zip(
+                [*places, statement.lineno], [*texts[: len(places)], ""], strict=True
+            ):
                 if line is not None and any(n in source.blanks for n in range(line + 1, at)):
                     tokens.append(None)
                 if text:
@@ -53,7 +55,7 @@ def distribute(source: Source) -> Remarks:
 
 
 def _home(remark: Remark, block: list[ast.stmt]) -> tuple[ast.stmt, bool]:
-    """The statement that the comment belongs to, and whether it comes after it, at the block's end."""
+    """The statement that the comment belongs to, and whether it comes after it as a last one."""
     previous = None
     for statement in block:
         if remark.line < statement.lineno:
@@ -66,7 +68,10 @@ def _home(remark: Remark, block: list[ast.stmt]) -> tuple[ast.stmt, bool]:
                     remark.line >= inner[0].lineno or inner is _inner(statement)[0]
                 ):
                     return _home(remark, inner)
-                if remark.line > _end_before(statement, inner) and _inner(statement)[0] is not inner:
+                if (
+                    remark.line > _end_before(statement, inner)
+                    and _inner(statement)[0] is not inner
+                ):
                     return inner[0], False
             return statement, False
         previous = statement

@@ -43,7 +43,7 @@ class Scope:
         if binding is None:
             return Dead(
                 name,
-                "`{name}` has no value here",
+                f"`{name}` has no value here",
                 "it is assigned only in a branch that was not taken",
             )
         if binding.block.is_open:
@@ -53,7 +53,7 @@ class Scope:
             where = "T.Kernel"
         return Dead(
             name,
-            f"`{{name}}` is used outside the {where} that bound it",
+            f"`{name}` is used outside the {where} that bound it",
             f"make it a variable before the {where}: {name} = T.alloc_var(dtype, init=...)",
         )
 

@@ -11,24 +11,24 @@ from typing import Any
 from rewrites.quote import literal
 
 
-class StaticName(ast.Name):
-    """The name of a static number in a tree that is not yet recorded; `value` tells namesakes apart."""
+def number_name(name: str, value: int | float) -> ast.Name:
+    """The name of a static number, with its value, in a tree that is not yet recorded."""
+    node = ast.Name(name, ast.Load())
+    node.number = value  # type: ignore[attr-defined]
+    return node
 
-    value: int | float
 
-    @staticmethod
-    def of(name: str, value: int | float) -> StaticName:
-        node = StaticName(name, ast.Load())
-        node.value = value
-        return node
+def number_of(node: ast.AST) -> int | float | None:
+    """The value of a name that `number_name` made; None for any other node."""
+    return node.__dict__.get("number")
 
 
 def named(name: str, value: Any) -> Any:
     """An int or float under the user's name; anything else, and what has a tree, is left alone."""
     if type(value) is int:
-        return StaticInt(value, StaticName.of(name, value))
+        return StaticInt(value, number_name(name, value))
     if type(value) is float and math.isfinite(value):
-        return StaticFloat(value, StaticName.of(name, value))
+        return StaticFloat(value, number_name(name, value))
     return value
 
 

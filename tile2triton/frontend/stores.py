@@ -54,8 +54,7 @@ def augmented_store(builder: Builder, target: Element, operation: str, value: An
 def is_changing(tree: ast.expr, variables: Container[str]) -> bool:
     """Whether what a tree means depends on stores: it reads memory or a variable."""
     return any(
-        isinstance(node, ast.Subscript)
-        or (isinstance(node, ast.Name) and node.id in variables)
+        isinstance(node, ast.Subscript) or (isinstance(node, ast.Name) and node.id in variables)
         for node in ast.walk(tree)
     )
 
@@ -74,6 +73,7 @@ def _refuse_region(target: Element, value: Any) -> None:
             f"`{target}` is a region, but an assignment stores one element",
             found=(f"{target.buffer.name}: shape {target.buffer.shape_text}",),
             hint=f"use T.copy(..., {target}) or T.fill({target}, ...)",
+            at=target.position,
         )
     if isinstance(value, Dead):
         value.refuse()

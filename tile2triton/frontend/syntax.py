@@ -46,7 +46,9 @@ class _Finder(ast.NodeVisitor):
 
     def report(self, node: ast.AST, construct: str, hint: str) -> None:
         self.found.append(
-            at_node(node, self.filename, "T2T102", f"`{construct}` has no place in a kernel", (), hint)
+            at_node(
+                node, self.filename, "T2T102", f"`{construct}` has no place in a kernel", (), hint
+            )
         )
 
     def visit(self, node: ast.AST) -> None:

@@ -31,7 +31,7 @@ class Undeclared(Dynamic):
 
 
 def trace_prim_func(captured: Captured, out_idx: Sequence[int] = ()) -> Program:
-    """The tile program of a function under @T.prim_func; `out_idx` says which tensors are outputs."""
+    """The tile program of a T.prim_func; `out_idx` says which tensors are outputs."""
     trace = _Trace(captured)
     return trace.lazy(out_idx)
 
@@ -78,12 +78,12 @@ class _Trace:
             values: dict[str, Any] = {}
             for one in self.parameters:
                 if one.arg in statics:
-                    values[one.arg] = self.environment[one.arg] = named(
-                        one.arg, statics[one.arg]
-                    )
+                    values[one.arg] = self.environment[one.arg] = named(one.arg, statics[one.arg])
                     self._set_down(one.arg, statics[one.arg])
                 else:
-                    values[one.arg] = self._annotated(one) if one.annotation else Undeclared(one.arg)
+                    values[one.arg] = (
+                        self._annotated(one) if one.annotation else Undeclared(one.arg)
+                    )
             outputs = self._returned(self._run(values))
             self._refuse_undeclared()
         return self._program(outputs)
@@ -283,7 +283,10 @@ class _Trace:
             ast.Assign([ast.Name(name, ast.Store())], literal(value))
             for name, value in facts.constants.items()
         ]
-        ordered = [*self.names.values(), *(n for n in facts.tensors if n not in self.names.values())]
+        ordered = [
+            *self.names.values(),
+            *(n for n in facts.tensors if n not in self.names.values()),
+        ]
         arguments = [
             ast.arg(name, self._type(name))
             for name in ordered

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tile2triton.frontend.blocks import Choice, loop_turns, while_turns
-from tile2triton.frontend.builder import Builder
+from tile2triton.frontend.builder import Builder, size_dtype
 from tile2triton.frontend.declarations import Tensor
 from tile2triton.frontend.dtypes import DType, is_dtype
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.loops import KernelFrame, Loop
 from tile2triton.frontend.operators import call
 from tile2triton.frontend.scopes import Scope
-from tile2triton.frontend.statics import StaticName, is_named, named, plain
+from tile2triton.frontend.statics import is_named, named, number_of, plain
 from tile2triton.frontend.stores import augmented_store, combined, is_changing, store_element
 from tile2triton.frontend.trees import tree_of
 from tile2triton.frontend.values import (
@@ -112,7 +112,7 @@ class Tracer:
         tree = value.tree
         builder = self.builder
         if isinstance(tree, ast.Name) and (
-            tree.id in builder.immutable or type(tree) is not ast.Name
+            tree.id in builder.immutable or size_dtype(tree) is not None
         ):
             return value
         if builder.block is builder.root and not is_changing(tree, builder.facts.variables):
@@ -214,7 +214,9 @@ class Tracer:
         names = [name or "element" for name in targets]
         return tuple(
             self._let(f"{name}_next", value)
-            if isinstance(value, Dynamic) and not _is_fresh(value) and is_changing(value.tree, self.builder.facts.variables)
+            if isinstance(value, Dynamic)
+            and not _is_fresh(value)
+            and is_changing(value.tree, self.builder.facts.variables)
             else value
             for name, value in zip(names, values, strict=True)
         )
@@ -242,7 +244,9 @@ class Tracer:
             bounds = (iterable.start, iterable.stop, iterable.step)
             keys = ("start", "stop", "step")[: 3 if iterable.step != 1 else 2]
             given = dict(zip(keys, bounds, strict=False))
-            iterable = Loop("serial", given if iterable.start or len(keys) == 3 else {"start": bounds[1]})
+            iterable = Loop(
+                "serial", given if iterable.start or len(keys) == 3 else {"start": bounds[1]}
+            )
         if isinstance(iterable, Loop):
             return loop_turns(self.builder, self.scope, iterable, targets, carried)
         return self.scope.python_turns(iterable)
@@ -373,5 +377,4 @@ def _is_fresh(value: Any) -> bool:
 
 
 def _is_name(value: Any) -> bool:
-    return is_named(value) and isinstance(value.tree, StaticName)
-
+    return is_named(value) and number_of(value.tree) is not None

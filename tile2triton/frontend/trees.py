@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import ast
+import copy
 import enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewrites.quote import literal
 from tile2triton.frontend.dtypes import dtype_name, is_dtype
 from tile2triton.frontend.failures import failure
+from tile2triton.frontend.positions import Position
 from tile2triton.frontend.statics import number_tree, plain
+
+if TYPE_CHECKING:
+    from tile2triton.frontend.values import Element
 
 
 def tree_of(value: Any) -> ast.expr:
@@ -34,7 +39,7 @@ def tree_of(value: Any) -> ast.expr:
         return ast.Tuple([tree_of(item) for item in value], ast.Load())
     if isinstance(value, Dead):
         value.refuse()
-    if _is_number_of_a_library(value):
+    if is_number_of_a_library(value):
         return literal(value.item())
     raise failure(
         "T2T139",
@@ -65,18 +70,28 @@ def option_tree(value: Any) -> ast.expr:
     return operand_tree(value)
 
 
-def index_trees(index: tuple[Any, ...], shape: tuple[Any, ...], element: Any) -> list[ast.expr]:
+def placed_at(tree: ast.expr, position: Position | None) -> ast.expr:
+    """A copy of the tree at a place; a tree that has a place already stays there."""
+    if position is None or getattr(tree, "lineno", None) is not None:
+        return tree
+    tree = copy.copy(tree)
+    position.put(tree)
+    return tree
+
+
+def index_trees(index: tuple[Any, ...], shape: tuple[Any, ...], element: Element) -> list[ast.expr]:
     """The index as canonical trees: `...` and missing dimensions as `:`, no negative constants."""
     index = _without_ellipsis(index, len(shape))
     if len(index) > len(shape):
         raise failure(
-            "T2T140",
+            "T2T313",
             f"`{element.buffer.name}` has {len(shape)} "
             f"{'dimension' if len(shape) == 1 else 'dimensions'}, but {len(index)} indices",
             found=(f"{element.buffer.name}: shape {element.buffer.shape_text}",),
+            at=element.position,
         )
     full: tuple[Any, ...] = index + (slice(None),) * (len(shape) - len(index))
-    return [_one(item, extent) for item, extent in zip(full, shape, strict=True)]
+    return [_one(item, extent, element) for item, extent in zip(full, shape, strict=True)]
 
 
 def is_complete(index: tuple[Any, ...], rank: int) -> bool:
@@ -91,25 +106,35 @@ def _without_ellipsis(index: tuple[Any, ...], rank: int) -> tuple[Any, ...]:
     return index
 
 
-def _one(item: Any, extent: Any) -> ast.expr:
+def _one(item: Any, extent: Any, element: Element) -> ast.expr:
     if not isinstance(item, slice):
-        return _bound(item, extent)
+        return _bound(item, extent, element)
     if item.step is not None and item.step != 1:
-        raise failure("T2T141", "a slice with a step is no region", hint="leave the step out")
-    lower = None if item.start is None else _bound(item.start, extent)
-    upper = None if item.stop is None else _bound(item.stop, extent)
+        raise failure(
+            "T2T205",
+            "a slice with a step is no region",
+            hint="leave the step out, or index the elements in a T.Parallel loop",
+            at=element.position,
+        )
+    lower = None if item.start is None else _bound(item.start, extent, element)
+    upper = None if item.stop is None else _bound(item.stop, extent, element)
     return ast.Slice(lower, upper)
 
 
-def _bound(value: Any, extent: Any) -> ast.expr:
+def _bound(value: Any, extent: Any, element: Element) -> ast.expr:
     """A constant that counts from the end is written as `extent - n`."""
     if isinstance(value, int) and not isinstance(value, bool) and value < 0:
         return tree_of(extent - -plain(value))
     if isinstance(value, float):
-        raise failure("T2T142", f"an index is a whole number, but `{plain(value)}` is a float")
+        raise failure(
+            "T2T142",
+            f"an index is a whole number, but `{plain(value)}` is a float",
+            hint="divide with `//`, which gives a whole number",
+            at=element.position,
+        )
     return tree_of(value)
 
 
-def _is_number_of_a_library(value: Any) -> bool:
+def is_number_of_a_library(value: Any) -> bool:
     """A NumPy scalar, say, known by how it is made rather than by importing its library."""
     return type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0

@@ -10,7 +10,8 @@ from rewrites import dtypes
 from tile2triton.frontend.dtypes import DType
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.positions import here
-from tile2triton.frontend.trees import index_trees, is_complete, tree_of
+from tile2triton.frontend.spans import name_position
+from tile2triton.frontend.trees import index_trees, is_complete, is_number_of_a_library, tree_of
 
 
 class Dynamic:
@@ -322,6 +323,7 @@ class Element(Dynamic):
                 f"`{ast.unparse(self.region)}` is a region, but one element is wanted",
                 found=(f"{self.buffer.name}: shape {self.buffer.shape_text}",),
                 hint=f"give {self.buffer.ndim} indices without slices, or use T.copy for regions",
+                at=self.position,
             )
         return self.region
 
@@ -346,7 +348,7 @@ class Dead:
 
     def refuse(self, *_: Any, **__: Any) -> NoReturn:
         name, message, hint = self._dead
-        raise failure("T2T120", message.format(name=name), hint=hint)
+        raise failure("T2T120", message, hint=hint, at=name_position(here(), name))
 
     def __getattr__(self, attribute: str) -> Any:
         if attribute.startswith("__"):
@@ -364,8 +366,10 @@ class Dead:
 
 def binary(operator: ast.operator, left: Any, right: Any) -> Any:
     """An arithmetic tree; a Python object that is no scalar decides for itself."""
-    if not (is_scalar(left) and is_scalar(right)):
-        return NotImplemented
+    for operand in (left, right):
+        if isinstance(operand, (Buffer, Dead)):
+            return NotImplemented
+        _refuse_no_scalar(operand)
     dtype = _promoted(left, right)
     return placed(ast.BinOp(tree_of(left), operator, tree_of(right)), dtype)
 
@@ -373,8 +377,9 @@ def binary(operator: ast.operator, left: Any, right: Any) -> Any:
 def comparison(operator: ast.cmpop, left: Any, right: Any) -> Any:
     if isinstance(right, Dead):
         right.refuse()
-    if not is_scalar(right):
+    if isinstance(right, Buffer):
         return NotImplemented
+    _refuse_no_scalar(right)
     return placed(ast.Compare(tree_of(left), [operator], [tree_of(right)]), "bool")
 
 
@@ -386,6 +391,16 @@ def placed(tree: ast.expr, dtype: str | None = None) -> Dynamic:
 
 def is_scalar(value: Any) -> bool:
     return isinstance(value, (Dynamic, int, float))
+
+
+def _refuse_no_scalar(value: Any) -> None:
+    if not (is_scalar(value) or is_number_of_a_library(value)):
+        raise failure(
+            "T2T139",
+            f"a Python object of type `{type(value).__name__}` cannot stand in a kernel",
+            found=(repr(value)[:60],),
+            hint="scalars are combined with numbers and scalars",
+        )
 
 
 def dtype_of(value: Any) -> str | None:

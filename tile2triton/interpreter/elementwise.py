@@ -99,7 +99,7 @@ def _select(condition: Value, lhs: Value, rhs: Value) -> Value:
 
 
 def _error_function(data: Array) -> Array:
-    return _ERF(data).astype(data.dtype)
+    return np.asarray(_ERF(data)).astype(data.dtype)
 
 
 def _reciprocal_root(data: Array) -> Array:

@@ -132,7 +132,7 @@ def _address(name: str, tensor: torch.Tensor, regions: list[Region]) -> int:
     region = region_of(name, tensor)
     if region is not None:
         regions.append(region)
-    return tensor.data_ptr()
+    return int(tensor.data_ptr())
 
 
 def _descriptor(name: str, given: TensorDescriptor, regions: list[Region]) -> Descriptor:

@@ -40,7 +40,9 @@ def region_of(name: str, tensor: Any) -> Region | None:
     """The region of a CPU tensor, or None if it has no elements."""
     if tensor.numel() == 0:
         return None
-    last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
+    last = sum(
+        (size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True)
+    )
     count = (last + 1) * tensor.element_size()
     start = tensor.data_ptr()
     return Region(name, start, np.ctypeslib.as_array((ctypes.c_uint8 * count).from_address(start)))
@@ -95,7 +97,7 @@ class Memory:
                 self.store(addresses, combine(old, values), mask)
                 return old
             old = np.zeros(addresses.shape, values.dtype)
-            for where in zip(*np.nonzero(mask)):
+            for where in zip(*np.nonzero(mask), strict=True):
                 address = np.asarray(addresses[where])
                 before = self.load(address, None, None, values.dtype)
                 self.store(address, combine(before, np.asarray(values[where])), None)
@@ -142,7 +144,7 @@ def block_addresses(
     addresses = np.asarray(descriptor.address, np.uint64)
     mask = np.ones((), bool)
     rank = len(descriptor.block)
-    for axis, (start, extent) in enumerate(zip(offsets, descriptor.block)):
+    for axis, (start, extent) in enumerate(zip(offsets, descriptor.block, strict=True)):
         along = [1] * rank
         along[axis] = extent
         index = (start + np.arange(extent, dtype=np.int64)).reshape(along)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-NUMPY = {
+NUMPY: dict[str, np.dtype[Any]] = {
     "int1": np.dtype(np.bool_),
     "int8": np.dtype(np.int8),
     "int16": np.dtype(np.int16),
@@ -40,10 +40,9 @@ def numpy_dtype(dtype: Any) -> np.dtype[Any]:
     scalar = dtype.scalar
     if scalar.is_ptr():
         return np.dtype(np.uint64)
-    try:
-        return NUMPY[scalar.name]
-    except KeyError:
-        raise NotImplementedError(f"Triton type {scalar.name} has no meaning on the CPU") from None
+    if scalar.name not in NUMPY:
+        raise NotImplementedError(f"Triton type {scalar.name} has no meaning on the CPU")
+    return NUMPY[scalar.name]
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:
@@ -66,7 +65,7 @@ def convert(data: Array, dtype: np.dtype[Any]) -> Array:
     if dtype in FLOAT8:
         wide = data if data.dtype == np.float64 else widen(data).astype(np.float32)
         limit = float(ml_dtypes.finfo(dtype).max)
-        return np.clip(wide, -limit, limit).astype(dtype)
+        return np.asarray(np.clip(wide, -limit, limit)).astype(dtype)
     if dtype == BFLOAT16:
         if data.dtype.kind in "iu" or data.dtype == np.float64:
             return _to_odd(data.astype(np.float64)).astype(dtype)

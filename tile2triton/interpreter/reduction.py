@@ -63,8 +63,10 @@ def scan(input: Any, axis: Any, combine_fn: Combine, reverse: Any = False) -> An
         parts.append(part if not parts else _combined(combine_fn, parts[-1], part))
     if reverse:
         parts.reverse()
-    stacked = (np.stack([part.handle.data for part in column], along) for column in zip(*parts))
-    return tuple(_shaped(data, item) for data, item in zip(stacked, inputs))
+    return tuple(
+        _shaped(np.stack([part[index].handle.data for part in parts], along), item)
+        for index, item in enumerate(inputs)
+    )
 
 
 def _reduced(inputs: Tensors, axis: int, combine_fn: Combine) -> Tensors:

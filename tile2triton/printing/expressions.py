@@ -56,7 +56,7 @@ def brackets(left: str, content: Doc, right: str, place: Place) -> Doc:
     if not content:
         return left + right
     group = Group((left, Indent((SOFT, content)), SOFT, right))
-    return group if place is TOP or place is INSIDE else MayBreak(group, place)
+    return group if place is None or place is INSIDE else MayBreak(group, place)
 
 
 def only_inside(content: Doc, place: Place) -> Doc:
@@ -130,7 +130,8 @@ def _flattened(node: ast.expr, parts: list[Operand | Operator]) -> list[Operand 
 def _chain(parts: Sequence[Any], place: Place) -> Doc:
     """Breaks before every operator of the lowest precedence; the parts between are groups."""
     if len(parts) == 1:
-        return operand(*parts[0], place)
+        node, least = parts[0]
+        return operand(node, least, place)
     lowest = min(level for _, level in parts[1::2])
     result: list[Doc] = []
     start = 0
@@ -299,8 +300,8 @@ def write_dict(node: ast.Dict, place: Place) -> Doc:
 
 
 def write_comprehension(node: Any, place: Place) -> Doc:
-    left, right = {ast.ListComp: "[]", ast.GeneratorExp: "()"}.get(type(node), "{}")
-    return brackets(left, _comprehension(node, INSIDE), right, place)
+    pair = {ast.ListComp: "[]", ast.GeneratorExp: "()"}.get(type(node), "{}")
+    return brackets(pair[0], _comprehension(node, INSIDE), pair[1], place)
 
 
 def _comprehension(node: Any, place: Place) -> Doc:

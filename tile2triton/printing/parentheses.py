@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator, Sequence
 from enum import Enum
+from typing import TypeGuard
 
 from tile2triton.layout import (
     SOFT,
@@ -90,7 +91,7 @@ def imported(names: Sequence[ast.alias]) -> Doc:
     return items[0] if items == ["*"] else parenthesized_if_broken(sequence(items, True))
 
 
-def is_call_or_member(node: ast.expr) -> bool:
+def is_call_or_member(node: ast.expr) -> TypeGuard[ast.Call | ast.Subscript | ast.Attribute]:
     return isinstance(node, (ast.Call, ast.Subscript, ast.Attribute))
 
 

@@ -46,8 +46,9 @@ def _statements(nodes: list[Any] | None) -> list[Any]:
 
 
 def _constants(left: ast.Constant, right: Any) -> str | None:
-    value = left.value
-    if isinstance(right, ast.UnaryOp) and isinstance(right.op, ast.USub):
+    value: Any = left.value
+    is_number = isinstance(value, (int, float))
+    if is_number and isinstance(right, ast.UnaryOp) and isinstance(right.op, ast.USub):
         # Python's own trees write a negative number as a minus and a number.
         value, right = -value, right.operand
     if not isinstance(right, ast.Constant):

@@ -1,0 +1,104 @@
+"""The Triton of the main kernels as text: what changes in it must be read and approved."""
+
+import ast
+import importlib.util
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.kernels.flash_attention import flash_attention
+from tests.kernels.gemm import gemm
+from tests.kernels.gemm_relu import gemm_relu
+from tests.kernels.linear_attention import linear_attention
+from tests.kernels.norm import rms_norm
+from tests.kernels.softmax import softmax
+from tests.kernels.split_k_gemm import split_k_gemm
+from tile2triton import transpile
+
+HERE = Path(__file__).parent / "golden"
+CUBE = {"M": 8192, "N": 8192, "K": 8192}
+SQUARE = {"M": 8192, "N": 8192}
+HEADS = {"batch": 4, "heads": 16, "seq_len": 4096, "dim": 128}
+
+
+@dataclass(frozen=True)
+class Golden:
+    name: str
+    kernel: Any
+    sizes: dict[str, int]
+    settings: dict[str, Any] = field(default_factory=dict)
+    target: str = "cuda:90"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def text(self) -> str:
+        kernel = transpile(self.kernel, **self.sizes, **self.settings, target=self.target)
+        return kernel.triton_source
+
+
+ALL = (
+    Golden("gemm_relu", gemm_relu, CUBE),
+    Golden("gemm_ragged", gemm, {"M": 1000, "N": 1000, "K": 1000}),
+    Golden(
+        "gemm_gfx942",
+        gemm,
+        CUBE,
+        {"block_N": 128, "block_K": 32, "num_stages": 2},
+        target="hip:gfx942",
+    ),
+    Golden("attention_causal", flash_attention, HEADS, {"is_causal": True}),
+    Golden("attention_full", flash_attention, HEADS),
+    Golden("attention_ragged", flash_attention, {**HEADS, "seq_len": 1000}, {"layout": "bhsd"}),
+    Golden("softmax", softmax, SQUARE),
+    Golden("softmax_ragged", softmax, {"M": 1000, "N": 1000}, {"block_M": 4}),
+    Golden("rms_norm", rms_norm, SQUARE),
+    Golden("split_k_gemm", split_k_gemm, {"M": 512, "N": 512, "K": 65536}),
+    Golden(
+        "linear_attention",
+        linear_attention,
+        {"batch": 4, "seq_len": 4096, "heads": 16, "dim_K": 128, "dim_V": 128},
+    ),
+)
+
+
+@pytest.mark.parametrize("golden", ALL, ids=str)
+def test_text_is_as_approved(golden: Golden, request: pytest.FixtureRequest) -> None:
+    expected = HERE / f"{golden.name}.py"
+    text = golden.text()
+    if request.config.getoption("--update-golden"):
+        expected.write_text(text)
+    assert text == expected.read_text(), "if it should differ: pytest --update-golden"
+
+
+@pytest.mark.parametrize("golden", ALL, ids=str)
+def test_text_stands_alone(golden: Golden) -> None:
+    imported = set()
+    for node in ast.walk(ast.parse(golden.text())):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            imported.add(node.module.partition(".")[0])
+    assert imported <= {"torch", "triton"}
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ruff") is None, reason="ruff is not installed")
+@pytest.mark.parametrize("golden", ALL, ids=str)
+def test_text_is_formatted_as_ruff_would(golden: Golden) -> None:
+    command = ["ruff", "format", "--isolated", "--diff", "--stdin-filename", "golden.py", "-"]
+    run = subprocess.run(
+        [sys.executable, "-m", *command],
+        input=golden.text(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_there_is_no_golden_file_without_a_kernel() -> None:
+    assert sorted(path.stem for path in HERE.glob("*.py")) == sorted(g.name for g in ALL)

@@ -1,0 +1,704 @@
+"""Every error code: what it means, and an example of what is wrong and what is right."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One error code, as `tile2triton explain CODE` prints it."""
+
+    title: str
+    explanation: str
+    wrong: str = ""
+    right: str = ""
+
+    def __str__(self) -> str:
+        parts = [f"**{self.title}**", self.explanation]
+        for label, code in (("Wrong:", self.wrong), ("Right:", self.right)):
+            if code:
+                parts.append(f"{label}\n\n```python\n{code}\n```")
+        return "\n\n".join(parts)
+
+
+CATALOGUE: dict[str, Entry] = {
+    # Syntax and tracing.
+    "T2T101": Entry(
+        title="The source text of a kernel is not available",
+        explanation=(
+            "A kernel is read from the file or notebook cell that it is written in. Code from "
+            "`exec`, `eval` or `python -c` has no such text."
+        ),
+    ),
+    "T2T102": Entry(
+        title="Syntax that no kernel can have",
+        explanation=(
+            "A kernel is executed once to record what it does. Constructs that leave it early, "
+            "wait, or change names of other functions cannot be recorded."
+        ),
+        wrong="for k in range(n):\n    C[k] = A[k]\nelse:\n    C[0] = 0.0",
+        right="for k in range(n):\n    C[k] = A[k]\nC[0] = 0.0",
+    ),
+    "T2T110": Entry(
+        title="A name that the language does not have",
+        explanation=(
+            "The name after `T.` is misspelled, or an operator of TileLang that has no "
+            "counterpart in Triton, such as those on single threads."
+        ),
+        wrong="T.reduce_summ(x, total, dim=1)",
+        right="T.reduce_sum(x, total, dim=1)",
+    ),
+    "T2T120": Entry(
+        title="A name used outside the block that bound it",
+        explanation=(
+            "What is assigned in a loop or in a branch that is decided at run time has no value "
+            "outside of it: the kernel may have taken another branch. A variable from T.alloc_var"
+            " keeps its value."
+        ),
+        wrong="if bx == 0:\n    first = A[0]\nB[bx] = first",
+        right='first = T.alloc_var("float32")\nif bx == 0:\n    first = A[0]\nB[bx] = first',
+    ),
+    "T2T121": Entry(
+        title="A number that would change from turn to turn of a loop",
+        explanation=(
+            "The body of a loop of the kernel is recorded once, so a Python number or a name "
+            "cannot add up over its turns. A variable from T.alloc_var can."
+        ),
+        wrong="total = 0.0\nfor k in range(n):\n    total = total + A[k]",
+        right=(
+            'total = T.alloc_var("float32", init=0.0)\nfor k in range(n):\n    total = total + A[k]'
+        ),
+    ),
+    "T2T131": Entry(
+        title="An element type that is not known yet",
+        explanation=(
+            "`.dtype` is known of tensors, tiles, variables and casts while a kernel is traced, "
+            "but not of every expression."
+        ),
+        wrong="y = T.cast(z, (x * scale).dtype)",
+        right="y = T.cast(z, x.dtype)",
+    ),
+    "T2T132": Entry(
+        title="`**` in a kernel",
+        explanation="Powers of what is known at run time are written as products or with T.pow.",
+        wrong="y = x ** 2",
+        right="y = x * x",
+    ),
+    "T2T133": Entry(
+        title="Python must decide on a value that only the running kernel knows",
+        explanation=(
+            "`if`, `and`, `or` and `not` in the kernel itself, and in functions under @T.macro, "
+            "may depend on run-time values. A plain Python function that the kernel calls, the "
+            "built-in `max` and `min`, and `assert` cannot."
+        ),
+        wrong="def clip(x):\n    return x if x < 1.0 else 1.0",
+        right="@T.macro\ndef clip(x):\n    return x if x < 1.0 else 1.0",
+    ),
+    "T2T134": Entry(
+        title="Python needs a number that only the running kernel knows",
+        explanation=(
+            "List indices, `math` functions, `int()` and `float()` work on static numbers. The "
+            "language has its own functions for values of the kernel."
+        ),
+        wrong="y = math.exp(x[i])",
+        right="y = T.exp(x[i])",
+    ),
+    "T2T135": Entry(
+        title="A scalar, tile or tensor taken apart or looped over",
+        explanation="Values of a kernel are no Python sequences; loops run over indices.",
+        wrong="for x in tile:\n    total = total + x",
+        right="T.reduce_sum(tile, total, dim=0)",
+    ),
+    "T2T136": Entry(
+        title="A whole tile or tensor as a condition",
+        explanation="A condition is one scalar.",
+        wrong="if tile:\n    ...",
+        right="if tile[0] > 0:\n    ...",
+    ),
+    "T2T137": Entry(
+        title="Arithmetic on a whole tile or tensor",
+        explanation="Expressions compute with elements; T.Parallel runs them over a whole tile.",
+        wrong="tile += 1.0",
+        right="for i in T.Parallel(64):\n    tile[i] += 1.0",
+    ),
+    "T2T138": Entry(
+        title="A region where one element is wanted",
+        explanation=(
+            "A scalar expression and a store need an index in every dimension, and no slices. "
+            "Regions are operands of T.copy, T.gemm and their like."
+        ),
+        wrong="tile[i, :] = A[i, :]",
+        right="T.copy(A[i, :], tile[i, :])",
+    ),
+    "T2T139": Entry(
+        title="A Python object that has no meaning in a kernel",
+        explanation=(
+            "What reaches the kernel are numbers, element types, tiles, tensors and expressions "
+            "of them."
+        ),
+        wrong='T.fill(tile, "zero")',
+        right="T.fill(tile, 0)",
+    ),
+    "T2T142": Entry(
+        title="An index that is a float",
+        explanation="Indices are whole numbers; `/` makes floats, `//` does not.",
+        wrong="B[i] = A[n / 2]",
+        right="B[i] = A[n // 2]",
+    ),
+    "T2T150": Entry(
+        title="An operator used outside of a kernel",
+        explanation=(
+            "Operators that act on tiles belong into a function under @tile2triton.kernel, "
+            "@T.prim_func or @T.macro, while it is being traced."
+        ),
+    ),
+    "T2T151": Entry(
+        title="A tensor that shares the memory of another",
+        explanation="`T.Tensor(shape, dtype, buf.data)` is not supported; index the first tensor.",
+    ),
+    "T2T152": Entry(
+        title="The value of a T.const size is not known",
+        explanation=(
+            "A T.const size is taken from an argument, so it must stand by itself as an extent of"
+            " a tensor, or be given to `compile`."
+        ),
+        wrong="A: T.Tensor((2 * M,), dtype)",
+        right="A: T.Tensor((M,), dtype)",
+    ),
+    "T2T153": Entry(
+        title="A tensor allocated inside of T.Kernel",
+        explanation="The launcher allocates tensors, before any program runs.",
+        wrong="with T.Kernel(n) as bx:\n    C = T.empty((n,), dtype)",
+        right="C = T.empty((n,), dtype)\nwith T.Kernel(n) as bx:\n    ...",
+    ),
+    "T2T154": Entry(
+        title="Something that is no extent in the shape of a tensor",
+        explanation=(
+            "A shape holds whole numbers, T.const and T.dynamic sizes and what is computed from "
+            "them."
+        ),
+    ),
+    "T2T156": Entry(
+        title="The first value of a variable is no scalar",
+        explanation="T.alloc_var holds one scalar.",
+        wrong='x = T.alloc_var("float32", init=tile)',
+        right='x = T.alloc_var("float32", init=tile[0])',
+    ),
+    "T2T157": Entry(
+        title="A bound of a loop or grid that is no whole number",
+        explanation="Loops and grids count in whole numbers.",
+        wrong="for k in T.serial(n / 2):\n    ...",
+        right="for k in T.serial(n // 2):\n    ...",
+    ),
+    "T2T158": Entry(
+        title="A loop of the kernel where Python must run it",
+        explanation=(
+            "List comprehensions, `zip` and `enumerate` are run by Python while the kernel is "
+            "traced, so they take static ranges only."
+        ),
+        wrong="parts = [A[i] for i in range(bx)]",
+        right="for i in range(bx):\n    total = total + A[i]",
+    ),
+    "T2T160": Entry(
+        title="Arguments that do not fit an operator",
+        explanation="The error shows the operator's signature.",
+        wrong="T.copy(A)",
+        right="T.copy(A, tile)",
+    ),
+    "T2T161": Entry(
+        title="T.Kernel inside another block",
+        explanation=(
+            "A function may hold several T.Kernel one after the other, but not one in another or "
+            "in a loop."
+        ),
+    ),
+    "T2T162": Entry(
+        title="A wrong number of loop or block variables",
+        explanation="T.Parallel and T.Kernel give one variable for each of their extents.",
+        wrong="for i in T.Parallel(64, 32):\n    ...",
+        right="for i, j in T.Parallel(64, 32):\n    ...",
+    ),
+    "T2T163": Entry(
+        title="An operator on numbers that has no result",
+        explanation=(
+            "Operators on static numbers are computed while the kernel is traced; this one "
+            "divides by zero or is outside of its domain."
+        ),
+    ),
+    "T2T164": Entry(
+        title="A declaration of a name that is no parameter",
+        explanation="`A: T.Tensor(...)` in an eager kernel says what its parameter `A` is.",
+        wrong="def double(X):\n    X: T.Tensor((n,), dtype)\n    Y: T.Tensor((n,), dtype)",
+        right="def double(X):\n    X: T.Tensor((n,), dtype)\n    Y = T.empty((n,), dtype)",
+    ),
+    "T2T165": Entry(
+        title="`break` or `continue` in a loop of the kernel",
+        explanation=(
+            "Triton has neither. Guard what follows with an `if`, or loop with `while` on a "
+            "variable. In loops over Python lists, which are unrolled, both work."
+        ),
+        wrong="for k in range(n):\n    if A[k] < 0:\n        break",
+        right='k = T.alloc_var("int32")\nwhile k < n and A[k] >= 0:\n    k += 1',
+    ),
+    "T2T166": Entry(
+        title="`return` inside a block of the kernel",
+        explanation=(
+            "A kernel returns at its end; a macro may return at its end or in a branch that is "
+            "decided while it is traced."
+        ),
+    ),
+    "T2T167": Entry(
+        title="A store of something that is no scalar",
+        explanation="An assignment to an element stores one scalar.",
+        wrong="C[i] = tile",
+        right="T.copy(tile, C[i])",
+    ),
+    "T2T168": Entry(
+        title="A loop without an end",
+        explanation=(
+            "The condition of `while` must depend on what the loop changes: a variable or an "
+            "element of a buffer."
+        ),
+        wrong="while True:\n    ...",
+        right='k = T.alloc_var("int32")\nwhile k < n:\n    k += 1',
+    ),
+    "T2T169": Entry(
+        title="A macro assigns to what cannot be assigned to",
+        explanation=(
+            "A parameter under `T.Ref` stands for what is passed: a variable from T.alloc_var or "
+            "an element of a buffer."
+        ),
+    ),
+    "T2T170": Entry(
+        title="Python raised an error while the kernel was traced",
+        explanation=(
+            "The kernel's own Python code failed: an `assert`, an unknown name, a wrong call of a"
+            " helper function."
+        ),
+    ),
+    "T2T173": Entry(
+        title="A statement outside of T.Kernel",
+        explanation=(
+            "Loops, stores and operators on tiles belong into `with T.Kernel(...)`. Above it "
+            "stand sizes, T.empty and static Python."
+        ),
+    ),
+    "T2T174": Entry(
+        title="A parameter without a type",
+        explanation=(
+            "A T.prim_func annotates every parameter with T.Tensor or an element type; an eager "
+            "kernel declares its tensors in its body."
+        ),
+        wrong="@T.prim_func\ndef main(A, n):\n    ...",
+        right='@T.prim_func\ndef main(A: T.Tensor((64,), "float32"), n: T.int32):\n    ...',
+    ),
+    "T2T175": Entry(
+        title="out_idx that names no tensor",
+        explanation=(
+            "out_idx counts the parameters of the T.prim_func from 0, or from the end with "
+            "negative numbers. Scalars cannot be outputs."
+        ),
+    ),
+    "T2T176": Entry(
+        title="T.empty in a T.prim_func",
+        explanation="Outputs of a T.prim_func are parameters that out_idx names.",
+    ),
+    "T2T177": Entry(
+        title="An eager kernel returns something else than T.empty tensors",
+        explanation="Only what the kernel allocates is returned; the caller has the rest already.",
+    ),
+    "T2T178": Entry(
+        title="A T.empty tensor that is not returned",
+        explanation=(
+            "Return it. A tensor that only the kernels of the function see is from T.alloc_global."
+        ),
+    ),
+    "T2T179": Entry(
+        title="A function without T.Kernel",
+        explanation="The body of a kernel stands under `with T.Kernel(...)`.",
+        wrong="def main(A, B):\n    T.copy(A, B)",
+        right="def main(A, B):\n    with T.Kernel(1, threads=128) as bx:\n        T.copy(A, B)",
+    ),
+    "T2T180": Entry(
+        title="A run-time size that no argument tells",
+        explanation=(
+            "The launcher reads each T.dynamic size from the shape of a tensor that is passed, "
+            "where it stands by itself as an extent."
+        ),
+    ),
+    "T2T181": Entry(
+        title="A T.prim_func that is called",
+        explanation="Compile it first; what is compiled can be called.",
+        wrong="main(a, b)",
+        right="kernel = tile2triton.compile(main, out_idx=[1])\nb = kernel(a)",
+    ),
+    "T2T182": Entry(
+        title="A factory that returns no kernel",
+        explanation=(
+            "A function under @tile2triton.kernel is a kernel itself, or returns a function under"
+            " @T.prim_func."
+        ),
+    ),
+    "T2T183": Entry(
+        title="out_idx on an eager kernel",
+        explanation="Eager kernels allocate their outputs with T.empty and return them.",
+    ),
+    # Operators.
+    "T2T201": Entry(
+        title="Neither a tensor nor a tile",
+        explanation="The operator acts on a tensor parameter, on a tile, or on a region of one.",
+        wrong="T.copy(A[i] + 1, tile)",
+        right="T.copy(A[i], tile)",
+    ),
+    "T2T202": Entry(
+        title="An unknown element type",
+        explanation='Element types are written as T.float16, `"float16"` or torch.float16.',
+        wrong='T.alloc_shared((64,), "float17")',
+        right='T.alloc_shared((64,), "float16")',
+    ),
+    "T2T203": Entry(
+        title="An argument of the wrong kind",
+        explanation="The operator's documentation says what each argument may be.",
+    ),
+    "T2T204": Entry(
+        title="An option that must be known when the kernel is compiled",
+        explanation=(
+            "Options such as transpose_B change what is emitted, so no run-time value can decide "
+            "them."
+        ),
+        wrong="T.gemm(a, b, c, transpose_B=bx > 0)",
+        right="T.gemm(a, b, c, transpose_B=True)",
+    ),
+    "T2T205": Entry(
+        title="A slice with a step",
+        explanation="Regions are contiguous in each dimension.",
+        wrong="T.copy(A[0:64:2], tile)",
+        right="for i in T.Parallel(32):\n    tile[i] = A[2 * i]",
+    ),
+    "T2T206": Entry(
+        title="A constant index outside of a tile",
+        explanation="Reads and writes past the end are masked for tensors, never for tiles.",
+        wrong="x = tile[64]  # tile has 64 elements",
+        right="x = tile[63]",
+    ),
+    "T2T210": Entry(
+        title="A copy between whole buffers of different shapes",
+        explanation=(
+            "Without an index both sides are copied whole. With an index, the region starts there"
+            " and has the extents of the tile."
+        ),
+        wrong="T.copy(A, tile)  # A is (1024, 1024), tile is (64, 64)",
+        right="T.copy(A[by * 64, bx * 64], tile)",
+    ),
+    "T2T211": Entry(
+        title="A copy between different numbers of dimensions",
+        explanation="Dimensions of extent 1 are left out on both sides; what remains must pair up.",
+        wrong="T.copy(A[batch], tile)  # A is (8, 128, 32, 64), tile is (128, 64)",
+        right="T.copy(A[batch, :, head, :], tile)",
+    ),
+    "T2T212": Entry(
+        title="A region that is larger than the tile",
+        explanation="A copy moves as much as the tile holds, and no region may ask for more.",
+        wrong="T.copy(A[0:128], tile)  # tile has 64 elements",
+        right="T.copy(A[0:64], tile)",
+    ),
+    "T2T213": Entry(
+        title="Tiles of different extents",
+        explanation="Two tiles on the chip are copied element by element.",
+    ),
+    "T2T220": Entry(
+        title="An operand of T.gemm that is no matrix",
+        explanation="T.gemm multiplies two dimensions; any before them have extent 1.",
+        wrong="T.gemm(stages, b, c)",
+        right="T.gemm(stages[0, :, :], b, c)",
+    ),
+    "T2T221": Entry(
+        title="The inner sizes of T.gemm differ",
+        explanation=(
+            "A is (M, K), B is (K, N), C is (M, N); transpose_A and transpose_B turn a tile around."
+        ),
+        wrong="T.gemm(q, k, s)  # q is (64, 128), k is (32, 128)",
+        right="T.gemm(q, k, s, transpose_B=True)",
+    ),
+    "T2T222": Entry(
+        title="The result of T.gemm has another shape",
+        explanation="C has as many rows as A and as many columns as B.",
+    ),
+    "T2T223": Entry(
+        title="The operands of T.gemm have different types",
+        explanation="Tensor cores multiply one type; T.copy into a tile of another type casts.",
+    ),
+    "T2T224": Entry(
+        title="A type that tensor cores do not multiply",
+        explanation=(
+            "They multiply float16, bfloat16, float32 (rounded to TF32), float64, the float8 "
+            "types and int8."
+        ),
+    ),
+    "T2T225": Entry(
+        title="An accumulator of the wrong type",
+        explanation="Products of floats are added up in float32 or float16, of int8 in int32.",
+    ),
+    "T2T226": Entry(
+        title="T.gemm on a global tensor",
+        explanation="Copy the operand into a tile first.",
+        wrong="T.gemm(A, b, c)",
+        right="T.copy(A[by * 128, k * 32], a)\nT.gemm(a, b, c)",
+    ),
+    "T2T230": Entry(
+        title="The output of a reduction has the wrong shape",
+        explanation=(
+            "It has the shape of the input without the dimension that is reduced, or with extent "
+            "1 there."
+        ),
+        wrong="T.reduce_sum(x, total, dim=1)  # x is (64, 32), total is (32,)",
+        right="T.reduce_sum(x, total, dim=1)  # x is (64, 32), total is (64,)",
+    ),
+    "T2T231": Entry(
+        title="A reduction along a dimension that does not exist",
+        explanation="Dimensions count from 0, or from the end with negative numbers.",
+    ),
+    "T2T232": Entry(
+        title="A reduction of a global tensor",
+        explanation="Copy the part into a tile first.",
+    ),
+    "T2T233": Entry(
+        title="An unknown kind of reduction",
+        explanation='T.reduce takes "sum", "max", "min", "abssum" or "absmax".',
+    ),
+    "T2T240": Entry(
+        title="An element type without atomic addition",
+        explanation=(
+            "GPUs add these types atomically: float16, bfloat16, float32, float64 and the "
+            "integers of 32 and 64 bits."
+        ),
+    ),
+    "T2T241": Entry(
+        title="An atomic operation on a tile",
+        explanation="Nobody else sees a program's tiles; a plain `+=` adds to them.",
+        wrong="T.atomic_add(tile[i], x)",
+        right="tile[i] += x",
+    ),
+    "T2T242": Entry(
+        title="return_prev of a region",
+        explanation="The previous value is given for one element at a time.",
+    ),
+    "T2T243": Entry(
+        title="An unknown memory order",
+        explanation='The orders are "relaxed", "acquire", "release", "acq_rel" and "seq_cst".',
+    ),
+    "T2T250": Entry(
+        title="An extent of T.Parallel that is not static",
+        explanation="T.Parallel runs over the elements of tiles, whose sizes are known.",
+        wrong="for i in T.Parallel(n - bx * 64):\n    ...",
+        right="for i in T.Parallel(64):\n    if bx * 64 + i < n:\n        ...",
+    ),
+    "T2T251": Entry(
+        title="A wrong number of stages",
+        explanation=(
+            "`num_stages` counts the iterations whose copies are in flight; 0 is a plain loop."
+        ),
+    ),
+    "T2T252": Entry(
+        title="A step of a loop that is 0 or not static",
+        explanation="Loop over a count and multiply inside.",
+        wrong="for k in T.serial(0, n, step):\n    ...",
+        right="for t in T.serial(T.ceildiv(n, step)):\n    k = t * step",
+    ),
+    "T2T253": Entry(
+        title="T.Parallel without an extent",
+        explanation="Give it one extent for each dimension of the tile.",
+    ),
+    "T2T260": Entry(
+        title="A grid that has not one to three dimensions",
+        explanation="Put further dimensions into one extent and take them apart with // and %.",
+        wrong="with T.Kernel(a, b, c, d) as (i, j, k, l):\n    ...",
+        right="with T.Kernel(a, b, c * d) as (i, j, kl):\n    k, l = kl // d, kl % d",
+    ),
+    "T2T261": Entry(
+        title="A wrong number of threads",
+        explanation="A program has 1 to 1024 threads; the number becomes Triton's num_warps.",
+    ),
+    "T2T270": Entry(
+        title="T.fill or T.clear of something that is no tile",
+        explanation="Both set tiles, regions of tiles and variables.",
+        wrong="T.clear(C)  # a global tensor",
+        right="T.clear(tile)\nT.copy(tile, C[by * 64, bx * 64])",
+    ),
+    "T2T280": Entry(
+        title="An extent of a tile that is not static",
+        explanation=(
+            "The extents of tiles are positive numbers that are known when the kernel is "
+            "compiled. T.const sizes are, T.dynamic sizes are not."
+        ),
+        wrong='tile = T.alloc_fragment((n,), dtype)  # n = T.dynamic("n")',
+        right="tile = T.alloc_fragment((1024,), dtype)",
+    ),
+    "T2T290": Entry(
+        title="A rounding mode that is not supported",
+        explanation="Casts round to the nearest value.",
+    ),
+    "T2T291": Entry(
+        title="A wrong panel size",
+        explanation="T.use_swizzle takes a positive number of rows of programs.",
+    ),
+    "T2T292": Entry(
+        title="An unknown order of programs",
+        explanation='T.use_swizzle takes order="row", "column" or "mlx".',
+    ),
+    "T2T293": Entry(
+        title="A safe value of something that is no tensor",
+        explanation="T.annotate_safe_value says what reads outside of a global tensor give.",
+        wrong="T.annotate_safe_value({tile: 0})",
+        right="T.annotate_safe_value({A: 0})",
+    ),
+    # Rewrites and lowering.
+    "T2T301": Entry(
+        title="An expression without a value",
+        explanation=(
+            "Scalars, elements of buffers and operators that compute have a value; statements do "
+            "not."
+        ),
+    ),
+    "T2T302": Entry(
+        title="A whole tile where one element is wanted",
+        explanation="Index it, inside T.Parallel for every element.",
+    ),
+    "T2T303": Entry(
+        title="`/` between integers",
+        explanation="Whole numbers are divided with `//`; for a fraction, cast one side first.",
+        wrong="mean = total / count  # both int32",
+        right='mean = T.cast(total, "float32") / count',
+    ),
+    "T2T304": Entry(
+        title="`**` in a kernel",
+        explanation="Powers are written as products or with T.pow.",
+    ),
+    "T2T305": Entry(
+        title="Many iterations of T.Parallel store to one element",
+        explanation=(
+            "All iterations happen at once, so which value stays is not defined. `+=` adds them up."
+        ),
+        wrong="for i, j in T.Parallel(64, 32):\n    row[j] = x[i, j]",
+        right="for i, j in T.Parallel(64, 32):\n    row[j] += x[i, j]",
+    ),
+    "T2T306": Entry(
+        title="A tile written at a computed index",
+        explanation=(
+            "Tiles are written at a loop variable, at a start plus a loop variable, or at a number."
+        ),
+    ),
+    "T2T307": Entry(
+        title="Indices that cannot be gathered from a tile",
+        explanation=(
+            "At most one index of a tile that is read is computed; the others are loop variables."
+            " Tensors take any indices."
+        ),
+    ),
+    "T2T308": Entry(
+        title="An extent of T.Parallel that is known only at run time",
+        explanation="Run over the whole tile and guard the body with an `if`.",
+    ),
+    "T2T309": Entry(
+        title="A statement that cannot stand inside T.Parallel",
+        explanation="T.Parallel holds element-wise statements: assignments, `if`, serial loops.",
+    ),
+    "T2T310": Entry(
+        title="Every iteration of T.Parallel stores to one variable",
+        explanation=(
+            "Declare the variable inside the loop, where each element has its own, or reduce."
+        ),
+    ),
+    "T2T311": Entry(
+        title="A step of a loop that is 0 or known only at run time",
+        explanation="Use a static step, or a `while` loop.",
+    ),
+    "T2T312": Entry(
+        title="A statement that tile programs do not have",
+        explanation="The statement has no counterpart in Triton.",
+    ),
+    "T2T313": Entry(
+        title="A wrong number of indices",
+        explanation=(
+            "A tensor or tile takes as many indices as it has dimensions; in regions, missing "
+            "ones stand for whole dimensions."
+        ),
+        wrong="x = A[i, j]  # A has one dimension",
+        right="x = A[i]",
+    ),
+    "T2T314": Entry(
+        title="A loop that cannot stand inside T.Parallel",
+        explanation="Put all loop variables in one T.Parallel, or use T.serial inside it.",
+        wrong="for i in T.Parallel(64):\n    for j in T.Parallel(32):\n        ...",
+        right="for i, j in T.Parallel(64, 32):\n    ...",
+    ),
+    "T2T315": Entry(
+        title="A tile operator inside T.Parallel",
+        explanation="Operators on whole tiles stand before or after the loop.",
+    ),
+    "T2T316": Entry(
+        title="A grid extent that the launcher cannot compute",
+        explanation=(
+            "Grid extents are computed from sizes and scalar parameters with + - * // %, "
+            "T.ceildiv, T.min and T.max."
+        ),
+    ),
+    "T2T317": Entry(
+        title="A region whose length is known only at run time",
+        explanation="Copy through a tile of fixed size, in a loop.",
+    ),
+    "T2T318": Entry(
+        title="An inner size that is too small for tensor cores",
+        explanation="The least inner size depends on the element type and on the target.",
+    ),
+    "T2T319": Entry(
+        title="An operator that cannot stand here",
+        explanation="Inside T.Parallel and in scalar code stand operators on elements.",
+    ),
+    # Run time.
+    "T2T401": Entry(
+        title="A kernel that needs more than the GPU has",
+        explanation=(
+            "Shared memory and registers of one program are limited. Smaller tiles need less, and"
+            " so does a lower num_stages: each stage holds a copy of the tiles."
+        ),
+    ),
+    "T2T402": Entry(
+        title="A tensor on a device that runs no Triton",
+        explanation="Kernels run on CUDA and ROCm tensors, and on CPU tensors in the interpreter.",
+    ),
+    "T2T403": Entry(
+        title="Triton is missing or too old",
+        explanation=(
+            "Transpiling works without Triton; running a kernel needs version 3.6 or newer."
+        ),
+    ),
+    "T2T404": Entry(
+        title="Triton does not compile the emitted kernel",
+        explanation=(
+            "The message holds what Triton's compiler said. This is a fault of tile2triton or of "
+            "Triton, not of the kernel; please report it."
+        ),
+    ),
+    "T2T405": Entry(
+        title="An element type that the target does not have",
+        explanation=(
+            "The float8 types differ between architectures: AMD's MI300 has those that end in "
+            "`fnuz`."
+        ),
+    ),
+    "T2T410": Entry(
+        title="An argument that is no tensor of the right rank",
+        explanation=(
+            "The sizes of an eager kernel are read from its arguments, which must be tensors with"
+            " as many dimensions as declared."
+        ),
+    ),
+    "T2T411": Entry(
+        title="A call that does not fit the kernel's parameters",
+        explanation="A parameter is missing, unknown or given twice.",
+    ),
+    "T2T412": Entry(
+        title="An unknown target",
+        explanation="Targets are such as cuda:90 or hip:gfx942.",
+    ),
+}
