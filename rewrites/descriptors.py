@@ -46,7 +46,9 @@ def plan_descriptors(function: ast.FunctionDef, facts: Facts) -> DescriptorPlan:
                 if operator.name == "gemm":
                     operands |= {base_name(arguments[side]) or "" for side in "AB"}
                 if operator.name == "copy":
-                    copied.add(base_name(arguments["dst"]) or "")
+                    stored = base_name(arguments["dst"]) or ""
+                    # Two stores through tensor maps are not ordered among themselves.
+                    (otherwise if stored in copied else copied).add(stored)
                     otherwise |= names_in(arguments["src"])
                 else:
                     otherwise |= names_in(call)

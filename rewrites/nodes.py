@@ -1,7 +1,6 @@
 """The two statement nodes that Python's own tree lacks: a comment and a blank line."""
 
 import ast
-from typing import TYPE_CHECKING
 
 
 class Comment(ast.stmt):
@@ -9,10 +8,6 @@ class Comment(ast.stmt):
 
     _fields = ("text",)
     text: str
-
-    if TYPE_CHECKING:
-
-        def __init__(self, text: str) -> None: ...
 
     def __init__(self, text: str = "") -> None:
         super().__init__()

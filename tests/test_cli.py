@@ -291,6 +291,7 @@ def test_check_gives_each_kernel_the_settings_that_it_takes(file, capsys, monkey
 
 @pytest.mark.compile
 def test_check_compiles_without_a_gpu(file, capsys):
+    pytest.importorskip("triton")
     arguments = ["--set", "n=1000", "--target", "cuda:90"]
     assert main(["check", file(SCALE), *arguments]) == 0
     assert "ok" in capsys.readouterr().out

@@ -191,14 +191,15 @@ def test_names_of_the_launcher_make_way_for_those_of_the_user():
 def test_long_signature_is_described_line_by_line():
     names = ["query", "key", "value"]
     tensors = [tensor(name, "batch, heads, length, dim") for name in names]
+    tensors.insert(2, tensor("mask", "batch, heads, length, length", "bool"))
     sizes = {"batch": 1, "heads": 2, "length": 3, "dim": 4}
     text = emitted(facts_of("f", tensors, "1", constants=sizes))
     assert (
         '''\
-def f(query, key, value):
+def f(query, key, mask, value):
     """Arguments:
-        query: (batch, heads, length, dim) float16
-        key: (batch, heads, length, dim) float16
+        query, key: (batch, heads, length, dim) float16
+        mask: (batch, heads, length, length) bool
         value: (batch, heads, length, dim) float16
     """
 '''

@@ -1,5 +1,6 @@
 """Launches on the CPU: beside compiled kernels, in threads, with errors that say where."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -188,3 +189,31 @@ def launch(out):
 def test_the_same_callable_may_be_loaded_again():
     text = HEADER + GEMM
     assert load(text, "launch") is load(text, "launch")
+
+
+def test_a_setting_for_tritons_own_interpreter_changes_nothing():
+    script = f"""
+import torch
+from tile2triton.runtime import load
+launch = load({HEADER + GEMM!r}, "launch")
+a, b = torch.randn(32, 32).bfloat16(), torch.randn(32, 32).bfloat16()
+expected = (a.double() @ b.double()).bfloat16()
+torch.testing.assert_close(launch(a, b), expected)
+"""
+    environment = {**os.environ, "TRITON_INTERPRET": "1"}
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=ROOT, env=environment)
+
+
+def test_a_declared_type_of_a_scalar_is_kept():
+    text = """
+@triton.jit
+def kernel(out_ptr, n: tl.int64):
+    tl.static_assert(n.dtype == tl.int64)
+    tl.store(out_ptr, n * 2**20)
+
+
+def launch(out, n):
+    kernel[(1,)](out, n)
+    return out
+"""
+    assert run(text, torch.zeros(1, dtype=torch.int64), 2**20).item() == 2**40

@@ -211,7 +211,11 @@ def test_variables_and_serial_loops_per_element(device: str) -> None:
 )
 def test_literals_promote_as_in_tilelang(dtype: str, device: str) -> None:
     kind = getattr(torch, dtype)
-    a = torch.randint(-100, 100, (64,)).to(kind) if dtype.startswith("int") else rand(64, dtype=kind)
+    a = (
+        torch.randint(-100, 100, (64,)).to(kind)
+        if dtype.startswith("int")
+        else rand(64, dtype=kind)
+    )
     agree(
         f"""
         def k(A: T.Tensor((64,), "{dtype}"), C: T.Tensor((64,), "float32"),

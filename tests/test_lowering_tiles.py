@@ -94,9 +94,7 @@ def test_gemm_tiles_that_are_no_power_of_two(tile: tuple[int, int, int], device:
         ("float8_e5m2", "float32", "float16", 3e-3),
     ],
 )
-def test_gemm_of_every_float(
-    dtype: str, acc: str, out: str, tolerance: float, device: str
-) -> None:
+def test_gemm_of_every_float(dtype: str, acc: str, out: str, tolerance: float, device: str) -> None:
     kind = getattr(torch, dtype)
     a, b = rand(96, 64).to(kind), rand(64, 64).to(kind)
     agree(gemm((96, 64, 64), (32, 32, 32), dtype, acc, out), [a, b], device, tolerance=tolerance)
@@ -134,7 +132,11 @@ def test_gemm_with_padding_that_holds_other_numbers(device: str) -> None:
 @pytest.mark.parametrize(("dim", "width"), [(1, 48), (0, 64), (-1, 33)])
 def test_reductions(operation: str, dim: int, width: int, dtype: str, device: str) -> None:
     kind = getattr(torch, dtype)
-    a = torch.randint(-9, 9, (20, width)).to(kind) if "int" in dtype else rand(20, width, dtype=kind)
+    a = (
+        torch.randint(-9, 9, (20, width)).to(kind)
+        if "int" in dtype
+        else rand(20, width, dtype=kind)
+    )
     kept = 20 if dim else width
     clear = "" if operation == "abssum" else ", clear=False"
     agree(

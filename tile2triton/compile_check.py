@@ -36,14 +36,26 @@ def check(
     progress: Progress | None = None,
     seconds: float = SECONDS_A_KERNEL,
 ) -> list[KernelReport]:
-    """One report for each kernel and target, in that order; `progress` sees each when it is done.
+    """One report for each target and kernel of an emitted module, like `check_all`."""
+    return check_all([(text, facts, name) for name in targets], progress, seconds)
 
-    Kernels compile in processes of their own, so that neither a crash nor a hang of a compiler
-    reaches the caller. Raises ValueError for an unknown target.
+
+def check_all(
+    modules: Iterable[tuple[str, Facts, str]],
+    progress: Progress | None = None,
+    seconds: float = SECONDS_A_KERNEL,
+) -> list[KernelReport]:
+    """One report for each kernel of each (text, facts, target); `progress` sees each when done.
+
+    Kernels compile beside each other in processes of their own, each for `seconds` at most, so
+    that neither a crash nor a hang of a compiler reaches the caller. Reports come in the order of
+    the modules. Raises ValueError for an unknown target.
     """
-    path = str(write_module(text, facts.name))
-    rows = [target(name) for name in targets]
-    planned = [job for row in rows for job in jobs(path, facts, row)]
+    planned = [
+        job
+        for text, facts, name in modules
+        for job in jobs(str(write_module(text, facts.name)), facts, target(name))
+    ]
     reports: dict[int, KernelReport] = {}
     waiting: queue.SimpleQueue[tuple[int, Job]] = queue.SimpleQueue()
     lock = threading.Lock()
@@ -99,13 +111,14 @@ def _judged(job: Job, answer: dict[str, Any]) -> KernelReport:
     row = target(job.target)
     if "error" in answer:
         return _report(job, answer, _does_not_compile(job, row, answer))
-    needed = answer["shared_memory"]
-    problem = None
-    if needed > row.shared_memory:
-        problem = too_large(
-            job.kernel, "shared memory", needed, row.shared_memory, _device(row), job.constants
-        )
-    return _report(job, answer, problem)
+    for resource, needed, limit in (
+        ("shared memory", answer["shared_memory"], row.shared_memory),
+        ("tensor memory", answer["tensor_memory"], row.tensor_memory),
+    ):
+        if needed > limit:
+            problem = too_large(job.kernel, resource, needed, limit, _device(row), job.constants)
+            return _report(job, answer, problem)
+    return _report(job, answer, None)
 
 
 def _does_not_compile(job: Job, row: Target, answer: dict[str, Any]) -> Diagnostic:

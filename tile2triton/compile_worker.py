@@ -66,7 +66,14 @@ def compile_job(job: dict[str, Any]) -> dict[str, Any]:
         options={**job["options"], "enable_fp_fusion": True},
     )
     read = _nvidia_figures if goal.backend == "cuda" else _amd_figures
-    return {"shared_memory": compiled.metadata.shared, **read(compiled.asm)}
+    metadata = compiled.metadata
+    # Only back ends with tensor memory say how much they take, and not for every kernel.
+    columns = getattr(metadata, "tmem_size", None) or 0
+    return {
+        "shared_memory": metadata.shared,
+        "tensor_memory": columns,
+        **read(compiled.asm),
+    }
 
 
 def _nvidia_figures(assembly: Any) -> dict[str, Any]:

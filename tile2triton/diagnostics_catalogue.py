@@ -355,10 +355,6 @@ CATALOGUE: dict[str, Entry] = {
         wrong='T.alloc_shared((64,), "float17")',
         right='T.alloc_shared((64,), "float16")',
     ),
-    "T2T203": Entry(
-        title="An argument of the wrong kind",
-        explanation="The operator's documentation says what each argument may be.",
-    ),
     "T2T204": Entry(
         title="An option that must be known when the kernel is compiled",
         explanation=(

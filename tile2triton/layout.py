@@ -109,7 +109,10 @@ def flatten(doc: Doc, pieces: list[str]) -> None:
         pieces.append(doc)
     elif isinstance(doc, tuple):
         for part in doc:
-            flatten(part, pieces)
+            if isinstance(part, str):
+                pieces.append(part)
+            else:
+                flatten(part, pieces)
     elif isinstance(doc, (Line, ParenthesizeToFit)):
         pieces.append(doc.text)
     elif isinstance(doc, IfBroken):

@@ -11,6 +11,7 @@ from rewrites import (
     join_branches,
     lower_program,
     open_kernels,
+    separate_accesses,
     share_addresses,
     tidy_names,
 )
@@ -34,6 +35,7 @@ PIPELINE = tuple(
         check_operators,
         join_branches,
         delay_reductions,
+        separate_accesses,
         hoist_first_values,
         lower_program,
         open_kernels,

@@ -14,9 +14,9 @@ def too_large(
     constants: Mapping[str, object] | None = None,
 ) -> Diagnostic:
     """`resource` is Triton's name for it ("shared memory", "tensor memory", "threads")."""
-    unit = " bytes of" if "memory" in resource else ""
+    unit = {"shared memory": "bytes of ", "tensor memory": "columns of "}.get(resource, "")
     found = [
-        f"`{kernel}` needs {needed:,}{unit} {resource} in a block",
+        f"`{kernel}` needs {needed:,} {unit}{resource} in a block",
         f"{device} has {limit:,}",
     ]
     if constants:

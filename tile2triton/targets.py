@@ -17,6 +17,8 @@ class Target:
     warp_size: int
     shared_memory: int
     has_tma: bool
+    # Columns of tensor memory, on NVIDIA's Blackwell.
+    tensor_memory: int
     float8: tuple[str, ...]
     min_dot_k: tuple[tuple[int, int], ...]
 
@@ -38,6 +40,7 @@ TARGETS = (
         warp_size=32,
         shared_memory=163 * 1024,
         has_tma=False,
+        tensor_memory=0,
         float8=("float8_e5m2",),
         min_dot_k=_NVIDIA_DOT,
     ),
@@ -49,6 +52,7 @@ TARGETS = (
         warp_size=32,
         shared_memory=227 * 1024,
         has_tma=True,
+        tensor_memory=0,
         float8=_OCP,
         min_dot_k=_NVIDIA_DOT,
     ),
@@ -60,6 +64,7 @@ TARGETS = (
         warp_size=32,
         shared_memory=227 * 1024,
         has_tma=True,
+        tensor_memory=512,
         float8=_OCP,
         min_dot_k=_NVIDIA_DOT,
     ),
@@ -71,6 +76,7 @@ TARGETS = (
         warp_size=64,
         shared_memory=64 * 1024,
         has_tma=False,
+        tensor_memory=0,
         float8=(*_FNUZ, *_OCP),
         min_dot_k=(),
     ),
@@ -82,6 +88,7 @@ TARGETS = (
         warp_size=64,
         shared_memory=160 * 1024,
         has_tma=False,
+        tensor_memory=0,
         float8=(*_OCP, *_FNUZ),
         min_dot_k=(),
     ),

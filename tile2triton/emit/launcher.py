@@ -1,6 +1,7 @@
 """The launcher: the function of the emitted module that a user calls."""
 
 import ast
+import itertools
 
 from rewrites.dtypes import is_float as is_float_dtype
 from rewrites.facts import Descriptor, Facts, Launch, Tensor
@@ -24,7 +25,8 @@ def launcher(facts: Facts, host: HostNames, tree: ast.Module) -> ast.FunctionDef
         if tensor.role != "input":
             body += _allocation(tensor, facts)
     described: set[str] = set()
-    written = written_descriptors(tree)
+    has_descriptors = any(launch.descriptors for launch in facts.launches)
+    written = written_descriptors(tree) if has_descriptors else set()
     for launch in facts.launches:
         body += _launch(launch, facts, host, written, described)
     if facts.outputs:
@@ -39,8 +41,8 @@ def launcher(facts: Facts, host: HostNames, tree: ast.Module) -> ast.FunctionDef
 
 def _docstring(facts: Facts) -> str:
     """What goes in and what comes out, as types."""
-    given = [_described(key, facts) for key in facts.parameters]
-    made = [_described(key, facts) for key in facts.outputs]
+    given = _described(facts.parameters, facts)
+    made = _described(facts.outputs, facts)
     line = ", ".join(given) + (" -> " + ", ".join(made) if made else "")
     if len(line) < 88 - 4 - 2 * 3:
         return f"{line}." if line else "Launch the kernel."
@@ -50,11 +52,17 @@ def _docstring(facts: Facts) -> str:
     return "\n    ".join([*indented, ""])
 
 
-def _described(key: str, facts: Facts) -> str:
+def _described(names: tuple[str, ...], facts: Facts) -> list[str]:
+    """`A, B: (M, K) float16` for each run of names that are alike."""
+    result = []
+    for kind, alike in itertools.groupby(names, lambda key: _kind(key, facts)):
+        result.append(f"{', '.join(alike)}: {kind}")
+    return result
+
+
+def _kind(key: str, facts: Facts) -> str:
     tensor = facts.tensors.get(key)
-    if tensor is None:
-        return f"{key}: {facts.scalars[key]}"
-    return f"{key}: {ast.unparse(_shape(tensor))} {tensor.dtype}"
+    return f"{ast.unparse(_shape(tensor))} {tensor.dtype}" if tensor else facts.scalars[key]
 
 
 def _shape(tensor: Tensor) -> ast.expr:

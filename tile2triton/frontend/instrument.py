@@ -12,14 +12,13 @@ from __future__ import annotations
 import ast
 import copy
 from dataclasses import replace
-from typing import TypeVar, cast
+from typing import cast
 
+from tile2triton.frontend.instrument_expressions import InstrumentExpressions
 from tile2triton.frontend.liveness import assigned_names, carried_names, names_in
 from tile2triton.frontend.remarks import Remarks, distribute
+from tile2triton.frontend.tracer_calls import TRACER, at, call, constant, lazy
 from tile2triton.source import Source
-
-TRACER = "_t2t_"
-_Node = TypeVar("_Node", bound=ast.AST)
 
 
 def instrument(source: Source) -> ast.Module:
@@ -46,24 +45,22 @@ def instrument(source: Source) -> ast.Module:
     return ast.fix_missing_locations(ast.Module([function], []))
 
 
-class _Instrument(ast.NodeTransformer):
+class _Instrument(InstrumentExpressions):
     def __init__(self, remarks: Remarks, local: tuple[str, ...]) -> None:
         self.remarks = remarks
         self.renames_range = "range" not in local
         self.count = 0
-
-    # Statements.
 
     def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         result: list[ast.stmt] = []
         for statement in statements:
             tokens = self.remarks.before.get(id(statement))
             if tokens:
-                result.append(_at(statement, ast.Expr(_call("remark", _constant(tuple(tokens))))))
+                result.append(at(statement, ast.Expr(call("remark", constant(tuple(tokens))))))
             after = self.remarks.after.get(id(statement))
             result += self.statement(statement)
             if after:
-                result.append(_at(statement, ast.Expr(_call("remark", _constant(tuple(after))))))
+                result.append(at(statement, ast.Expr(call("remark", constant(tuple(after))))))
         return result
 
     def statement(self, node: ast.stmt) -> list[ast.stmt]:
@@ -84,17 +81,17 @@ class _Instrument(ast.NodeTransformer):
                 made = self.scope(node)
             case ast.Return():
                 value = self.expression(node.value) if node.value else ast.Constant(None)
-                made = [ast.Return(_call("returned", value))]
+                made = [ast.Return(call("returned", value))]
             case ast.Break() | ast.Continue():
                 word = "break" if isinstance(node, ast.Break) else "continue"
-                made = [ast.Expr(_call("leave", ast.Constant(word))), node]
+                made = [ast.Expr(call("leave", ast.Constant(word))), node]
             case ast.Expr(value=ast.Constant()):
                 made = []
             case ast.FunctionDef() | ast.Pass():
                 made = [node]
             case _:
                 made = [cast(ast.stmt, self.generic_visit(node))]
-        return [_at(node, one) for one in made]
+        return [at(node, one) for one in made]
 
     def assign(self, targets: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
         first = targets[0]
@@ -135,7 +132,7 @@ class _Instrument(ast.NodeTransformer):
         parts = [ast.Name(name, ast.Load()) for _, name in leaves]
         stores = ast.Tuple([ast.Name(name, ast.Store()) for _, name in leaves], ast.Store())
         result.append(
-            ast.Assign([stores], _call("evaluated", ast.Tuple([*wanted], ast.Load()), *parts))
+            ast.Assign([stores], call("evaluated", ast.Tuple([*wanted], ast.Load()), *parts))
         )
         result += [self.bind(leaf, ast.Name(name, ast.Load())) for leaf, name in leaves]
         return result
@@ -143,13 +140,13 @@ class _Instrument(ast.NodeTransformer):
     def bind(self, target: ast.expr, value: ast.expr) -> ast.stmt:
         match target:
             case ast.Name(id=name):
-                return ast.Assign([target], _call("assign", ast.Constant(name), value))
+                return ast.Assign([target], call("assign", ast.Constant(name), value))
             case ast.Subscript():
                 base, key = self.place_of(target)
-                return ast.Expr(_call("store", base, key, value))
+                return ast.Expr(call("store", base, key, value))
             case ast.Attribute():
                 owner = self.expression(target.value)
-                return ast.Expr(_call("set_attribute", owner, ast.Constant(target.attr), value))
+                return ast.Expr(call("set_attribute", owner, ast.Constant(target.attr), value))
             case ast.Starred():
                 return self.bind(target.value, value)
         raise AssertionError(f"no target of an assignment: {ast.dump(target)}")
@@ -164,15 +161,15 @@ class _Instrument(ast.NodeTransformer):
         return self.expression(target.value), key
 
     def annotated(self, node: ast.AnnAssign) -> list[ast.stmt]:
-        annotation = _lazy(self.expression(node.annotation))
+        annotation = lazy(self.expression(node.annotation))
         if not isinstance(node.target, ast.Name):
             return [self.bind(node.target, self.expression(node.value))] if node.value else []
         name = ast.Constant(node.target.id)
         if node.value is None:
-            call = _call("declare", name, annotation)
+            made = call("declare", name, annotation)
         else:
-            call = _call("typed", name, annotation, self.expression(node.value))
-        return [ast.Assign([node.target], call)]
+            made = call("typed", name, annotation, self.expression(node.value))
+        return [ast.Assign([node.target], made)]
 
     def augmented(self, node: ast.AugAssign) -> list[ast.stmt]:
         value = self.expression(node.value)
@@ -180,19 +177,19 @@ class _Instrument(ast.NodeTransformer):
         match node.target:
             case ast.Name(id=name):
                 old = ast.Name(name, ast.Load())
-                call = _call("augment", ast.Constant(name), old, operator, value)
-                return [ast.Assign([node.target], call)]
+                made = call("augment", ast.Constant(name), old, operator, value)
+                return [ast.Assign([node.target], made)]
             case ast.Subscript():
                 base, key = self.place_of(node.target)
-                return [ast.Expr(_call("augment_item", base, key, operator, value))]
+                return [ast.Expr(call("augment_item", base, key, operator, value))]
         owner = self.expression(node.target.value)
         attribute = ast.Constant(node.target.attr)
-        return [ast.Expr(_call("augment_attribute", owner, attribute, operator, value))]
+        return [ast.Expr(call("augment_attribute", owner, attribute, operator, value))]
 
     def branch(self, node: ast.If) -> list[ast.stmt]:
         choice = self.fresh("choice")
-        used = _strings(names_in(node.test))
-        test = _at(node.test, _call("branch", self.expression(node.test), used))
+        used = constant(names_in(node.test))
+        test = at(node.test, call("branch", self.expression(node.test), used))
         in_body, in_both = assigned_names(node.body), assigned_names([*node.body, *node.orelse])
         result: list[ast.stmt] = [
             ast.Assign([ast.Name(choice, ast.Store())], test),
@@ -207,8 +204,8 @@ class _Instrument(ast.NodeTransformer):
         names = assigned_names([node])
         targets = _target_names(node.target)
         shown: ast.expr = ast.Constant(None) if targets is None else targets
-        iterable = _call(
-            "for_", self.expression(node.iter), shown, _strings(carried_names(node.body))
+        iterable = call(
+            "for_", self.expression(node.iter), shown, constant(carried_names(node.body))
         )
         body = [*_notes(node.target), *self.block(node.body)]
         made = ast.For(node.target, iterable, body or [ast.Pass()], [])
@@ -217,8 +214,8 @@ class _Instrument(ast.NodeTransformer):
 
     def repeat(self, node: ast.While) -> list[ast.stmt]:
         names = assigned_names(node.body)
-        carried = _strings(carried_names([ast.Expr(node.test), *node.body]))
-        iterable = _call("while_", _lazy(self.expression(node.test)), carried)
+        carried = constant(carried_names([ast.Expr(node.test), *node.body]))
+        iterable = call("while_", lazy(self.expression(node.test)), carried)
         body = self.block(node.body) or [ast.Pass()]
         made = ast.For(ast.Name(self.fresh("turn"), ast.Store()), iterable, body, [])
         made.type_comment = None
@@ -230,100 +227,26 @@ class _Instrument(ast.NodeTransformer):
         for item in node.items:
             target = item.optional_vars
             shown = _target_names(target) if target is not None else None
-            context = _call(
-                "with_", self.expression(item.context_expr), shown or ast.Constant(None)
-            )
+            context = call("with_", self.expression(item.context_expr), shown or ast.Constant(None))
             items.append(ast.withitem(context, target))
             notes += _notes(target) if target is not None else []
         made = ast.With(items, [*notes, *self.block(node.body)])
         made.type_comment = None
         return [made, *_refresh(names)]
 
-    # Expressions.
-
-    def expression(self, node: ast.expr) -> ast.expr:
-        return cast(ast.expr, self.visit(node))
-
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        method = "and_" if isinstance(node.op, ast.And) else "or_"
-        return _at(node, _call(method, *[_lazy(self.expression(value)) for value in node.values]))
-
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        node.operand = self.expression(node.operand)
-        return _at(node, _call("not_", node.operand)) if isinstance(node.op, ast.Not) else node
-
-    def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        if any(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in node.ops):
-            return cast(ast.expr, self.generic_visit(node))
-        if len(node.ops) == 1:
-            sign = ast.Constant(type(node.ops[0]).__name__)
-            sides = [self.expression(side) for side in (node.left, node.comparators[0])]
-            return _at(node, _call("compare", sign, *sides))
-        signs = ast.Tuple([ast.Constant(type(op).__name__) for op in node.ops], ast.Load())
-        rest = [_lazy(self.expression(value)) for value in node.comparators]
-        return _at(node, _call("chain", signs, self.expression(node.left), *rest))
-
-    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
-        used = _strings(names_in(node.test))
-        sides = [_lazy(self.expression(side)) for side in (node.body, node.orelse)]
-        return _at(node, _call("select", self.expression(node.test), used, *sides))
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id == "range" and self.renames_range and isinstance(node.ctx, ast.Load):
-            return _at(node, ast.Attribute(ast.Name(TRACER, ast.Load()), "range", ast.Load()))
-        return node
-
-    def visit_comprehension_expression(self, node: ast.expr) -> ast.expr:
-        """Python runs comprehensions itself, with its own `range`."""
-        renames, self.renames_range = self.renames_range, False
-        made = self.generic_visit(node)
-        self.renames_range = renames
-        return cast(ast.expr, made)
-
-    visit_ListComp = visit_comprehension_expression
-    visit_SetComp = visit_comprehension_expression
-    visit_DictComp = visit_comprehension_expression
-    visit_GeneratorExp = visit_comprehension_expression
-
     def fresh(self, purpose: str) -> str:
         self.count += 1
         return f"{TRACER}{purpose}_{self.count}"
-
-
-def _at(old: ast.AST, new: _Node) -> _Node:
-    """Place a made node, and those in it that have no place, where the user's node stands."""
-    for node in ast.walk(new):
-        if "lineno" in node._attributes and getattr(node, "lineno", None) is None:
-            ast.copy_location(node, old)
-    return new
-
-
-def _call(method: str, *arguments: ast.expr) -> ast.Call:
-    function = ast.Attribute(ast.Name(TRACER, ast.Load()), method, ast.Load())
-    return ast.Call(function, list(arguments), [])
-
-
-def _constant(value: tuple[str | None, ...]) -> ast.Constant:
-    """A tuple as one constant, which the compiler takes although the tree's type does not say so."""
-    return ast.Constant(cast(str, value))
 
 
 def _on(choice: str, method: str) -> ast.Call:
     return ast.Call(ast.Attribute(ast.Name(choice, ast.Load()), method, ast.Load()), [], [])
 
 
-def _lazy(value: ast.expr) -> ast.Lambda:
-    return _at(value, ast.Lambda(ast.arguments([], [], None, [], [], None, []), value))
-
-
-def _strings(names: tuple[str, ...]) -> ast.expr:
-    return _constant(names)
-
-
 def _refresh(names: tuple[str, ...]) -> list[ast.stmt]:
     """After a block, each name that it assigned gets the value it has outside of the block."""
     return [
-        ast.Assign([ast.Name(name, ast.Store())], _call("current", ast.Constant(name)))
+        ast.Assign([ast.Name(name, ast.Store())], call("current", ast.Constant(name)))
         for name in names
     ]
 
@@ -331,7 +254,7 @@ def _refresh(names: tuple[str, ...]) -> list[ast.stmt]:
 def _notes(target: ast.expr) -> list[ast.stmt]:
     """Tell the tracer what Python itself assigns: the targets of loops and `with`."""
     return [
-        ast.Expr(_call("note", ast.Constant(node.id), ast.Name(node.id, ast.Load())))
+        ast.Expr(call("note", ast.Constant(node.id), ast.Name(node.id, ast.Load())))
         for node in ast.walk(target)
         if isinstance(node, ast.Name)
     ]
@@ -344,5 +267,5 @@ def _target_names(target: ast.expr) -> ast.expr | None:
             return ast.Constant(name)
         case ast.Tuple(elts=elements) | ast.List(elts=elements):
             if all(isinstance(element, ast.Name) for element in elements):
-                return _constant(tuple(cast(ast.Name, one).id for one in elements))
+                return constant(tuple(cast(ast.Name, one).id for one in elements))
     return None

@@ -52,9 +52,10 @@ class LazyKernel:
             raise TileError(
                 Diagnostic(
                     "T2T182",
-                    f"`{self.function.__name__}` returned {type(made).__name__}, which is no kernel",
+                    f"`{self.function.__name__}` returned no kernel",
                     self.function.__code__.co_filename,
                     self.function.__code__.co_firstlineno,
+                    found=(f"returned: {type(made).__name__}",),
                     hint="return the function under @T.prim_func",
                 )
             )

@@ -93,6 +93,12 @@ class KernelFrame:
         for extent in self.extents:
             if not is_scalar(extent) or isinstance(extent, float):
                 raise failure("T2T157", f"`{extent!r}` is no extent of a grid")
+            if isinstance(extent, Dynamic) and _reads_memory(extent.tree):
+                raise failure(
+                    "T2T316",
+                    f"the grid extent `{extent}` is read from a tensor on the GPU",
+                    hint="pass it as a scalar parameter, such as n: T.int32",
+                )
         self.threads = _thread_count(given.get("threads"))
         self.wanted: Any = None
         self.builder = require("T.Kernel")
@@ -134,6 +140,10 @@ class KernelFrame:
         assert isinstance(statement, ast.With)
         if not statement.body:
             statement.body.append(ast.copy_location(ast.Pass(), statement))
+
+
+def _reads_memory(tree: ast.expr) -> bool:
+    return any(isinstance(node, ast.Subscript) for node in ast.walk(tree))
 
 
 def _values(names: list[str], wanted: Any) -> Any:

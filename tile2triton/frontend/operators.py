@@ -14,11 +14,12 @@ from tile2triton.frontend.builder import active, require
 from tile2triton.frontend.dtypes import dtype_name
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.loops import KernelFrame, Loop
+from tile2triton.frontend.naming import Naming
 from tile2triton.frontend.positions import here
 from tile2triton.frontend.spans import argument_positions
 from tile2triton.frontend.statics import is_named, plain, with_tree
 from tile2triton.frontend.trees import operand_tree, option_tree, placed_at, tree_of
-from tile2triton.frontend.values import Buffer, Dynamic, Element, Naming, Pending
+from tile2triton.frontend.values import Buffer, Dynamic, Element, Pending
 from tile2triton.ops.base import Operator, no_problems
 
 # The operator table: `tile2triton.language` fills it from `tile2triton.ops`.

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tile2triton.frontend.builder import Block, Builder
+from tile2triton.frontend.dead import Dead
 from tile2triton.frontend.failures import failure
-from tile2triton.frontend.values import Dead, Variable
+from tile2triton.frontend.values import Variable
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from collections.abc import Callable, Container
 from typing import Any
 
 from tile2triton.frontend.builder import Builder
+from tile2triton.frontend.dead import Dead
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.trees import tree_of
-from tile2triton.frontend.values import Dead, Element, is_scalar
+from tile2triton.frontend.values import Element, is_scalar
 
 _IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.iadd,

@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 from rewrites.facts import Program
-from rewrites.quote import literal
 from tile2triton.diagnostics import TileError, at_node
 from tile2triton.frontend.builder import Builder, activated
 from tile2triton.frontend.declarations import Tensor, shape_trees
 from tile2triton.frontend.dtypes import DType, is_dtype
 from tile2triton.frontend.environment import Captured, environment_of
 from tile2triton.frontend.execution import Prepared, check_names, executable, explained, prepare
+from tile2triton.frontend.finish import finished
 from tile2triton.frontend.operators import TABLE
 from tile2triton.frontend.scopes import Scope
 from tile2triton.frontend.statics import named
@@ -64,7 +64,7 @@ class _Trace:
             values = {one.arg: self._annotated(one) for one in self.parameters}
             self._run(values)
             roles = self._outputs_by_index(out_idx)
-        return self._program(roles)
+        return finished(self.builder, self.tree, list(self.names.values()), roles)
 
     def eager(self, statics: dict[str, Any], consts: dict[str, int]) -> Program:
         builder = self.builder
@@ -86,7 +86,7 @@ class _Trace:
                     )
             outputs = self._returned(self._run(values))
             self._refuse_undeclared()
-        return self._program(outputs)
+        return finished(self.builder, self.tree, list(self.names.values()), outputs)
 
     def _run(self, values: dict[str, Any]) -> Any:
         builder = self.builder
@@ -231,87 +231,6 @@ class _Trace:
     @property
     def _tensors(self) -> dict[str, Any]:
         return self.builder.facts.tensors
-
-    def _program(self, outputs: tuple[str, ...]) -> Program:
-        builder = self.builder
-        facts = builder.facts
-        builder.flush()
-        facts.outputs = outputs
-        facts.parameters = tuple(
-            name
-            for name in self.names.values()
-            if name in facts.scalars or self._role(name) == "input"
-        )
-        if not any(isinstance(statement, ast.With) for statement in builder.root.body):
-            raise TileError(
-                at_node(
-                    self.tree,
-                    facts.filename,
-                    "T2T179",
-                    f"`{facts.name}` has no T.Kernel",
-                    hint="write its body under `with T.Kernel(..., threads=128) as ...:`",
-                )
-            )
-        self._read_dims()
-        return Program(self._module(), facts)
-
-    def _read_dims(self) -> None:
-        """Where the launcher reads each run-time size."""
-        facts = self.builder.facts
-        sizes = set(self.builder.dims.values())
-        for name in facts.parameters:
-            tensor = facts.tensors.get(name)
-            for axis, extent in enumerate(tensor.shape if tensor is not None else ()):
-                if isinstance(extent, ast.Name) and extent.id in sizes:
-                    facts.dims.setdefault(extent.id, (name, axis))
-        for size in self.builder.dims.values():
-            if size not in facts.dims:
-                raise TileError(
-                    at_node(
-                        self.tree,
-                        facts.filename,
-                        "T2T180",
-                        f"the size `{size}` cannot be read from any argument",
-                        hint="it must be an extent by itself of a tensor that is passed in",
-                    )
-                )
-
-    def _module(self) -> ast.Module:
-        """The constants, then the function over all of its tensors and scalars."""
-        facts = self.builder.facts
-        constants: list[ast.stmt] = [
-            ast.Assign([ast.Name(name, ast.Store())], literal(value))
-            for name, value in facts.constants.items()
-        ]
-        ordered = [
-            *self.names.values(),
-            *(n for n in facts.tensors if n not in self.names.values()),
-        ]
-        arguments = [
-            ast.arg(name, self._type(name))
-            for name in ordered
-            if name in facts.tensors or name in facts.scalars
-        ]
-        function = ast.FunctionDef(
-            name=facts.name,
-            args=ast.arguments([], arguments, None, [], [], None, []),
-            body=self.builder.root.body,
-            decorator_list=[],
-        )
-        function.type_params = []  # type: ignore[attr-defined]
-        function.returns = None
-        function.type_comment = None
-        ast.copy_location(function, self.tree)
-        return ast.fix_missing_locations(ast.Module([*constants, function], []))
-
-    def _type(self, name: str) -> ast.expr:
-        language = ast.Name("T", ast.Load())
-        tensor = self.builder.facts.tensors.get(name)
-        if tensor is None:
-            return ast.Attribute(language, self.builder.facts.scalars[name], ast.Load())
-        shape = ast.Tuple(list(tensor.shape), ast.Load())
-        maker = ast.Attribute(language, "Tensor", ast.Load())
-        return ast.Call(maker, [shape, ast.Constant(tensor.dtype)], [])
 
     def _error(self, node: ast.AST, code: str, message: str, hint: str) -> TileError:
         return TileError(at_node(node, self.builder.facts.filename, code, message, hint=hint))

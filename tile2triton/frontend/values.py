@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from rewrites import dtypes
+from tile2triton.frontend.dead import Dead
 from tile2triton.frontend.dtypes import DType
 from tile2triton.frontend.failures import failure
+from tile2triton.frontend.naming import Naming
 from tile2triton.frontend.positions import here
-from tile2triton.frontend.spans import name_position
 from tile2triton.frontend.trees import index_trees, is_complete, is_number_of_a_library, tree_of
 
 
@@ -207,30 +208,6 @@ class Pending(Dynamic):
         return ast.Name(self.naming.settled(), ast.Load())
 
 
-class Naming:
-    """The name of an allocation: the first variable it is assigned to, or else what it is."""
-
-    def __init__(self, target: ast.Name, claim: Any, fallback: str) -> None:
-        self._target = target
-        self._claim = claim
-        self._fallback = fallback
-        self._name = ""
-
-    @property
-    def is_open(self) -> bool:
-        return not self._name
-
-    def settle(self, wanted: str) -> None:
-        """Take the name that the user gave."""
-        self._name = self._claim(wanted)
-        self._target.id = self._name
-
-    def settled(self) -> str:
-        if self.is_open:
-            self.settle(self._fallback)
-        return self._name
-
-
 class Buffer:
     """A global tensor or a tile: indexing it gives an element or a region of it."""
 
@@ -338,30 +315,6 @@ class Element(Dynamic):
 
     def __repr__(self) -> str:
         return ast.unparse(self.region)
-
-
-class Dead:
-    """Stands for a name whose value was bound in a block that is over; every use is an error."""
-
-    def __init__(self, name: str, message: str, hint: str) -> None:
-        self._dead = (name, message, hint)
-
-    def refuse(self, *_: Any, **__: Any) -> NoReturn:
-        name, message, hint = self._dead
-        raise failure("T2T120", message, hint=hint, at=name_position(here(), name))
-
-    def __getattr__(self, attribute: str) -> Any:
-        if attribute.startswith("__"):
-            raise AttributeError(attribute)
-        self.refuse()
-
-    __call__ = __getitem__ = __bool__ = __index__ = __int__ = __float__ = __iter__ = refuse
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = __invert__ = refuse
-    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = refuse
-    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __lshift__ = __rshift__ = refuse
-    __lt__ = __le__ = __gt__ = __ge__ = __pow__ = __rpow__ = __len__ = refuse
-    __eq__ = __ne__ = refuse  # type: ignore[assignment]
-    __hash__ = None  # type: ignore[assignment]
 
 
 def binary(operator: ast.operator, left: Any, right: Any) -> Any:

@@ -12,13 +12,12 @@ import torch
 import triton.language as tl
 from triton.backends.amd.compiler import HIPOptions
 from triton.backends.nvidia.compiler import CUDAOptions
-from triton.runtime.jit import JITFunction
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from .language import DeviceFunction
 from .memory import Memory, Region, region_of
 from .numbers import triton_dtype
-from .semantic import Descriptor, Tensor, builder, semantic
+from .semantic import KERNELS, Descriptor, Tensor, builder, semantic
 from .values import DescriptorValue, Value
 
 
@@ -29,7 +28,7 @@ class InterpreterError(RuntimeError):
 def interpret(module: ModuleType) -> None:
     """Make each `@triton.jit` function of `module` run on CPU tensors when it is launched."""
     for name, value in list(vars(module).items()):
-        if isinstance(value, JITFunction):
+        if isinstance(value, KERNELS):
             setattr(module, name, Kernel(value.fn))
 
 
@@ -56,7 +55,7 @@ class Kernel(DeviceFunction):
         extents = (*extents, *(1,) * (3 - len(extents)))
         regions: list[Region] = []
         converted = {
-            name: value if name in self.static else _converted(name, value, regions)
+            name: value if name in self.static else self._converted(name, value, regions)
             for name, value in given.items()
         }
         body = self.body
@@ -82,6 +81,12 @@ class Kernel(DeviceFunction):
         bound = self.signature.bind(*args, **own)
         bound.apply_defaults()
         return bound.arguments
+
+    def _converted(self, name: str, value: Any, regions: list[Region]) -> Any:
+        declared = self.signature.parameters[name].annotation
+        if isinstance(declared, tl.dtype) and isinstance(value, (int, float)):
+            return semantic.scalar_constant(value, declared)
+        return _converted(name, value, regions)
 
     def _failure(self, error: Exception, program: tuple[int, ...]) -> InterpreterError:
         file = inspect.getsourcefile(self.fn)

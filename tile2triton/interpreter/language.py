@@ -9,11 +9,11 @@ from typing import Any
 import triton.language as tl
 from triton.language.extra import libdevice
 from triton.language.extra.cuda import libdevice as cuda_libdevice
-from triton.runtime.jit import ConstexprFunction, JITFunction
+from triton.runtime.jit import ConstexprFunction
 
 from . import reduction
 from .rewrite import rewritten
-from .semantic import Tensor, bind, semantic
+from .semantic import KERNELS, Tensor, bind, semantic
 
 
 class DeviceFunction:
@@ -31,7 +31,7 @@ class DeviceFunction:
 
 
 @functools.cache
-def interpreted(function: JITFunction) -> DeviceFunction:
+def interpreted(function: Any) -> DeviceFunction:
     return DeviceFunction(function.fn)
 
 
@@ -46,7 +46,7 @@ def mirror(value: Any) -> Any:
     """The interpreter's counterpart of anything that a kernel can name."""
     if isinstance(value, tl.constexpr):
         return value.value
-    if isinstance(value, JITFunction):
+    if isinstance(value, KERNELS):
         return interpreted(value)
     if isinstance(value, ConstexprFunction):
         return _unwrapping(value)

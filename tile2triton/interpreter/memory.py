@@ -57,29 +57,22 @@ class Memory:
     def load(self, addresses: Array, mask: Array | None, other: Array | None, dtype: Any) -> Array:
         """The elements at `addresses`; where the mask is off `other`, or zero."""
         if mask is None or mask.all():
-            region, index = self._locate(addresses, dtype)
-            if region is not None:
-                return np.asarray(region.typed(dtype)[index])
-            mask = np.ones(addresses.shape, bool)
+            return self._read(addresses, dtype)
         fill = np.zeros((), dtype) if other is None else other
         result = np.array(np.broadcast_to(fill, addresses.shape), dtype)
-        for region, where in self._parts(addresses, np.broadcast_to(mask, addresses.shape), dtype):
-            index = _index(region, addresses[where], dtype)
-            result[where] = region.typed(dtype)[index]
+        mask = np.broadcast_to(mask, addresses.shape)
+        result[mask] = self._read(addresses[mask], dtype)
         return result
 
     def store(self, addresses: Array, values: Array, mask: Array | None) -> None:
         """Write `values` where the mask is on."""
-        dtype = values.dtype
-        if mask is None or mask.all():
-            region, index = self._locate(addresses, dtype)
-            if region is not None:
-                region.typed(dtype)[index] = values
-                return
-            mask = np.ones(addresses.shape, bool)
         values = np.broadcast_to(values, addresses.shape)
-        for region, where in self._parts(addresses, np.broadcast_to(mask, addresses.shape), dtype):
-            region.typed(dtype)[_index(region, addresses[where], dtype)] = values[where]
+        if mask is not None and not mask.all():
+            mask = np.broadcast_to(mask, addresses.shape)
+            addresses, values = addresses[mask], values[mask]
+        for region, where in self._regions(addresses, values.dtype):
+            index = _index(region, addresses[where], values.dtype)
+            region.typed(values.dtype)[index] = values[where]
 
     def update(
         self,
@@ -104,23 +97,27 @@ class Memory:
                 old[where] = before
             return old
 
-    def _locate(self, addresses: Array, dtype: Any) -> tuple[Region | None, Any]:
-        """The one region that holds all addresses, and their index in it."""
+    def _read(self, addresses: Array, dtype: Any) -> Array:
+        result = np.empty(addresses.shape, dtype)
+        for region, where in self._regions(addresses, dtype):
+            result[where] = region.typed(dtype)[_index(region, addresses[where], dtype)]
+        return result
+
+    def _regions(self, addresses: Array, dtype: Any) -> list[tuple[Region, Any]]:
+        """Which of the addresses lie in which tensor; usually all in one."""
+        if not addresses.size:
+            return []
         low, high = int(addresses.min()), int(addresses.max()) + dtype.itemsize
         for region in self.regions:
             if region.start <= low and high <= region.stop:
-                return region, _index(region, addresses, dtype)
-        return None, None
-
-    def _parts(self, addresses: Array, mask: Array, dtype: Any) -> list[tuple[Region, Array]]:
-        parts: list[tuple[Region, Array]] = []
-        left = mask
+                return [(region, ...)]
+        parts: list[tuple[Region, Any]] = []
+        left = np.ones(addresses.shape, bool)
         for region in self.regions:
             within = (addresses >= region.start) & (addresses <= region.stop - dtype.itemsize)
-            where = left & within
-            if where.any():
-                parts.append((region, where))
-                left = left & ~within
+            if (left & within).any():
+                parts.append((region, left & within))
+                left &= ~within
         if left.any():
             raise OutOfBoundsError(self._describe(int(addresses[left].flat[0]), dtype))
         return parts

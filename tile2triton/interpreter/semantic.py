@@ -6,11 +6,16 @@ from typing import Any
 
 import triton.language as tl
 from triton.language.semantic import TritonSemantic
+from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITFunction
 
 from .builder import Builder
 from .numbers import numpy_dtype
 from .values import Value
+
+
+# What `@triton.jit` makes; the second where TRITON_INTERPRET is set.
+KERNELS = (JITFunction, InterpretedFunction)
 
 
 class Tensor(tl.tensor):  # type: ignore[misc]
@@ -91,11 +96,11 @@ def _bind_methods(cls: type) -> None:
     for name, member in inspect.getmembers(cls):
         if tl.core.is_builtin(member):
             setattr(cls, name, bind(member))
-        elif isinstance(member, JITFunction):
+        elif isinstance(member, KERNELS):
             setattr(cls, name, _library_method(member))
 
 
-def _library_method(function: JITFunction) -> Any:
+def _library_method(function: Any) -> Any:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         from .language import interpreted
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from rewrites import tiles
 from rewrites.dtypes import bits, is_float
-from rewrites.environment import next_power_of_two
+from rewrites.environment import next_power_of_two, padded
 from rewrites.errors import Problem, refuse
 from rewrites.facts import Facts
 from rewrites.lower_parallel import store
@@ -285,7 +285,7 @@ def _operand(space: Space, tree: ast.expr, transposed: bool, inner: int, node: a
     tile = space.facts.tiles[region.buffer]
     is_padded = next_power_of_two(size) != size
     if is_padded and not (region.whole and tile.name in space.lowering.zero_padded):
-        lanes = expr("tl.arange(0, n)", n=literal(next_power_of_two(size)))
+        lanes = expr("tl.arange(0, n)", n=padded(size, _extent(region, axes[inner])))
         lanes = expr("x[None, :]" if inner else "x[:, None]", x=lanes)
         operand = expr(
             "tl.where(lanes < n, x, zero)",

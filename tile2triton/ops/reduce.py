@@ -8,7 +8,7 @@ import numpy as np
 
 from rewrites import tiles
 from rewrites.dtypes import bits, is_float
-from rewrites.environment import next_power_of_two
+from rewrites.environment import next_power_of_two, padded
 from rewrites.errors import Problem
 from rewrites.facts import Facts
 from rewrites.lower_parallel import store
@@ -255,10 +255,10 @@ def _lower(space: Space, kind: str, arguments: dict[str, ast.expr], node: ast.Ca
     size = source.sizes[axis]
     assert size is not None
     if next_power_of_two(size) != size and not _padding_is_harmless(space, source, kind):
-        lanes = expand_dims(
-            expr("tl.arange(0, n)", n=literal(next_power_of_two(size))), axis, source.rank
-        )
         assert source.extents is not None
+        lanes = expand_dims(
+            expr("tl.arange(0, n)", n=padded(size, source.extents[axis])), axis, source.rank
+        )
         tree = expr(
             "tl.where(lanes < n, x, identity)",
             lanes=lanes,
@@ -267,10 +267,12 @@ def _lower(space: Space, kind: str, arguments: dict[str, ast.expr], node: ast.Ca
             identity=literal(_identity(kind, dtype)),
         )
     operation = {"sum": "sum", "abssum": "sum", "min": "min"}.get(kind, "max")
-    reduced = expr(f"tl.{operation}(x, axis={axis})", x=tree)
+    # A tile of one element is a scalar: the other axes, of extent 1, go with the reduced one.
+    along = "" if facts.tiles[target.buffer].is_scalar else f", axis={axis}"
+    reduced = expr(f"tl.{operation}(x{along})", x=tree)
     if propagates and operation != "sum" and is_float(dtype):
         reduced = expr(
-            f"tl.where(tl.max((x != x).to(tl.int32), axis={axis}) != 0, float('nan'), r)",
+            f"tl.where(tl.max((x != x).to(tl.int32){along}) != 0, float('nan'), r)",
             x=tree,
             r=reduced,
         )

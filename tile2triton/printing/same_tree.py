@@ -7,23 +7,34 @@ from rewrites.nodes import Blank, Comment
 
 IGNORED = frozenset({"ctx", "kind", "type_comment", "type_ignores", "type_params"})
 
+_COMPARED: dict[type[ast.AST], tuple[str, ...]] = {}
+
 
 def difference(left: Any, right: Any) -> str | None:
     """Where two trees differ, in words; None if they are the same."""
-    if isinstance(left, list) or isinstance(right, list):
-        return _lists(_statements(left), _statements(right))
-    if isinstance(left, ast.Constant):
+    kind = type(left)
+    if kind is list or type(right) is list:
+        return _lists(left or [], right or [])
+    if kind is ast.Constant:
         return _constants(left, right)
-    if type(left) is not type(right):
-        return f"{type(left).__name__} against {type(right).__name__}"
-    if isinstance(left, ast.AST):
-        for field in left._fields:
-            if field not in IGNORED:
-                found = difference(getattr(left, field, None), getattr(right, field, None))
-                if found is not None:
-                    return None if _same_string(left, right) else found
-        return None
-    return None if left == right else f"{left!r} against {right!r}"
+    if kind is not type(right):
+        return f"{kind.__name__} against {type(right).__name__}"
+    if not isinstance(left, ast.AST):
+        return None if left == right else f"{left!r} against {right!r}"
+    for field in _fields(left):
+        found = difference(getattr(left, field, None), getattr(right, field, None))
+        if found is not None:
+            return None if _same_string(left, right) else found
+    return None
+
+
+def _fields(node: ast.AST) -> tuple[str, ...]:
+    """What of a node is compared."""
+    fields = _COMPARED.get(type(node))
+    if fields is None:
+        fields = tuple(field for field in node._fields if field not in IGNORED)
+        _COMPARED[type(node)] = fields
+    return fields
 
 
 def _same_string(left: ast.AST, right: ast.AST) -> bool:
@@ -33,16 +44,16 @@ def _same_string(left: ast.AST, right: ast.AST) -> bool:
 
 def _lists(left: list[Any], right: list[Any]) -> str | None:
     if len(left) != len(right):
-        return f"{len(left)} nodes against {len(right)}"
+        # Python's own trees hold neither comments nor blank lines.
+        left = [node for node in left if not isinstance(node, (Comment, Blank))]
+        right = [node for node in right if not isinstance(node, (Comment, Blank))]
+        if len(left) != len(right):
+            return f"{len(left)} nodes against {len(right)}"
     for one, other in zip(left, right, strict=True):
         found = difference(one, other)
         if found is not None:
             return found
     return None
-
-
-def _statements(nodes: list[Any] | None) -> list[Any]:
-    return [node for node in nodes or () if not isinstance(node, (Comment, Blank))]
 
 
 def _constants(left: ast.Constant, right: Any) -> str | None:

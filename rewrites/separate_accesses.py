@@ -1,0 +1,163 @@
+"""Put a barrier between accesses of one program to one tensor that must not overtake each other.
+
+A Triton program's threads share a tensor's elements out anew at every load and store, so that what
+one thread stored another may load. A loop with such an access is not pipelined: its loads would run
+ahead of its stores.
+
+before:
+    def k(A: T.Tensor((64,), "float32"), C: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=128) as bx:
+            for i in T.Parallel(64):
+                A[i] = 2.0
+            for i in T.Parallel(64):
+                C[i] = A[63 - i]
+
+after:
+    def k(A: T.Tensor((64,), 'float32'), C: T.Tensor((64,), 'float32')):
+        with T.Kernel(1, threads=128) as bx:
+            for i in T.Parallel(64):
+                A[i] = 2.0
+            T.sync_threads()
+            for i in T.Parallel(64):
+                C[i] = A[63 - i]
+"""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rewrites.facts import Facts
+from rewrites.nodes import Blank, Comment
+from rewrites.quote import place, stmts
+from rewrites.tree import base_name, function_of
+
+LOOPS = ("serial", "Serial", "Pipelined", "unroll", "Unroll")
+
+
+@dataclass(frozen=True)
+class Access:
+    """One operand that reads or writes a tensor; `where` is its text."""
+
+    tensor: str
+    writes: bool
+    where: str
+    is_atomic: bool = False
+
+
+def run(tree: ast.Module, facts: Facts) -> ast.Module:
+    """Insert `T.sync_threads` where a later access meets an earlier one."""
+    for block in function_of(tree).body:
+        if isinstance(block, ast.With):
+            block.body = _Order(facts).block(block.body, [])
+    return tree
+
+
+class _Order:
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+
+    def block(self, body: list[ast.stmt], since: list[Access]) -> list[ast.stmt]:
+        """The statements with barriers; `since` gathers the accesses after the last barrier."""
+        result: list[ast.stmt] = []
+        for statement in body:
+            if isinstance(statement, (Comment, Blank)):
+                result.append(statement)
+                continue
+            accesses = list(self._accesses(statement))
+            if _is_barrier(statement):
+                since.clear()
+            elif any(_meet(earlier, later) for earlier in since for later in accesses):
+                (barrier,) = stmts("T.sync_threads()")
+                at = len(result)
+                while at and isinstance(result[at - 1], Comment):
+                    at -= 1
+                result.insert(at, place(barrier, statement))
+                since.clear()
+            since += accesses
+            if _is_parallel(statement):
+                self._compound(statement, [])
+            elif isinstance(statement, (ast.For, ast.While, ast.If)):
+                self._compound(statement, since)
+            result.append(statement)
+        return result
+
+    def _compound(self, statement: ast.stmt, since: list[Access]) -> None:
+        """Loops are followed twice, so that an iteration meets the one before it."""
+        is_serial = not isinstance(statement, ast.If) and not _is_parallel(statement)
+        for _ in range(2 if is_serial else 1):
+            before = list(since)
+            for field in ("body", "orelse"):
+                block = getattr(statement, field)
+                if block:
+                    branch = list(before)
+                    setattr(statement, field, self.block(block, branch))
+                    # What one branch leaves open is open behind both.
+                    since += [access for access in branch if access not in since]
+        has_barrier = any(
+            _is_barrier(node) for node in ast.walk(statement) if isinstance(node, ast.stmt)
+        )
+        if has_barrier and isinstance(statement, ast.For) and isinstance(statement.iter, ast.Call):
+            header = statement.iter
+            header.keywords = [k for k in header.keywords if k.arg != "num_stages"]
+
+    def _accesses(self, statement: ast.stmt) -> Iterator[Access]:
+        """The statement's own accesses to global tensors, reads first; blocks have theirs."""
+        parts: list[ast.AST] = [statement]
+        if isinstance(statement, (ast.If, ast.While)):
+            parts = [statement.test]
+        elif isinstance(statement, ast.For) and not _is_parallel(statement):
+            parts = [statement.iter]
+        nodes = [node for part in parts for node in ast.walk(part)]
+        writes: list[Access] = []
+        # The bare names of subscripts, and the destinations that are not read.
+        skipped = {id(node.value) for node in nodes if isinstance(node, ast.Subscript)}
+        for node in nodes:
+            match node:
+                case ast.Assign(targets=[target]):
+                    writes += self._access(target, True)
+                    skipped.add(id(target))
+                case ast.AugAssign(target=target):
+                    writes += self._access(target, True)
+                case ast.Call(func=ast.Attribute(attr=function)):
+                    operator = self.facts.operators.get(function)
+                    if operator is not None and operator.writes:
+                        written = operator.arguments(node)[operator.writes]
+                        is_atomic = function.startswith("atomic")
+                        writes += self._access(written, True, is_atomic)
+                        skipped.add(id(written))
+        for node in nodes:
+            if isinstance(node, (ast.Subscript, ast.Name)) and id(node) not in skipped:
+                yield from self._access(node, False)
+        yield from writes
+
+    def _access(self, tree: ast.expr, writes: bool, is_atomic: bool = False) -> list[Access]:
+        buffer = base_name(tree)
+        if buffer is None or buffer not in self.facts.tensors:
+            return []
+        return [Access(buffer, writes, ast.unparse(tree), is_atomic)]
+
+
+def _meet(earlier: Access, later: Access) -> bool:
+    """Whether the later access must wait for the earlier one.
+
+    A store where the program loaded before goes by the same threads, and needs no barrier.
+    """
+    if earlier.tensor != later.tensor or not (earlier.writes or later.writes):
+        return False
+    if earlier.is_atomic and later.is_atomic:
+        return False
+    return earlier.writes or earlier.where != later.where
+
+
+def _is_parallel(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.For(iter=ast.Call(func=ast.Attribute(attr=function))):
+            return function not in LOOPS
+    return False
+
+
+def _is_barrier(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="sync_threads"))):
+            return True
+    return False

@@ -1,0 +1,94 @@
+"""Put a traced kernel together: constants, function, and where the launcher reads its sizes."""
+
+from __future__ import annotations
+
+import ast
+
+from rewrites.facts import Facts, Program
+from rewrites.quote import literal
+from tile2triton.diagnostics import TileError, at_node
+from tile2triton.frontend.builder import Builder
+
+
+def finished(
+    builder: Builder, tree: ast.FunctionDef, parameters: list[str], outputs: tuple[str, ...]
+) -> Program:
+    """The program of a function that has been executed; `parameters` are those of the user."""
+    facts = builder.facts
+    builder.flush()
+    facts.outputs = outputs
+    facts.parameters = tuple(
+        name
+        for name in parameters
+        if name in facts.scalars or (name in facts.tensors and facts.tensors[name].role == "input")
+    )
+    if not any(isinstance(statement, ast.With) for statement in builder.root.body):
+        raise TileError(
+            at_node(
+                tree,
+                facts.filename,
+                "T2T179",
+                f"`{facts.name}` has no T.Kernel",
+                hint="write its body under `with T.Kernel(..., threads=128) as ...:`",
+            )
+        )
+    _read_dims(builder, tree)
+    return Program(_module(builder, tree, parameters), facts)
+
+
+def _read_dims(builder: Builder, tree: ast.FunctionDef) -> None:
+    """Where the launcher reads each run-time size."""
+    facts = builder.facts
+    sizes = set(builder.dims.values())
+    for name in facts.parameters:
+        tensor = facts.tensors.get(name)
+        for axis, extent in enumerate(tensor.shape if tensor is not None else ()):
+            if isinstance(extent, ast.Name) and extent.id in sizes:
+                facts.dims.setdefault(extent.id, (name, axis))
+    for size in builder.dims.values():
+        if size not in facts.dims:
+            raise TileError(
+                at_node(
+                    tree,
+                    facts.filename,
+                    "T2T180",
+                    f"the size `{size}` cannot be read from any argument",
+                    hint="it must be an extent by itself of a tensor that is passed in",
+                )
+            )
+
+
+def _module(builder: Builder, tree: ast.FunctionDef, parameters: list[str]) -> ast.Module:
+    """The constants, then the function over all of its tensors and scalars."""
+    facts = builder.facts
+    constants: list[ast.stmt] = [
+        ast.Assign([ast.Name(name, ast.Store())], literal(value))
+        for name, value in facts.constants.items()
+    ]
+    allocated = [name for name in facts.tensors if name not in parameters]
+    arguments = [
+        ast.arg(name, _type(facts, name))
+        for name in (*parameters, *allocated)
+        if name in facts.tensors or name in facts.scalars
+    ]
+    function = ast.FunctionDef(
+        name=facts.name,
+        args=ast.arguments([], arguments, None, [], [], None, []),
+        body=builder.root.body,
+        decorator_list=[],
+    )
+    function.type_params = []  # type: ignore[attr-defined]
+    function.returns = None
+    function.type_comment = None
+    ast.copy_location(function, tree)
+    return ast.fix_missing_locations(ast.Module([*constants, function], []))
+
+
+def _type(facts: Facts, name: str) -> ast.expr:
+    language = ast.Name("T", ast.Load())
+    tensor = facts.tensors.get(name)
+    if tensor is None:
+        return ast.Attribute(language, facts.scalars[name], ast.Load())
+    shape = ast.Tuple(list(tensor.shape), ast.Load())
+    maker = ast.Attribute(language, "Tensor", ast.Load())
+    return ast.Call(maker, [shape, ast.Constant(tensor.dtype)], [])
