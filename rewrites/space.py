@@ -94,6 +94,8 @@ class Space:
         match tree:
             case ast.Constant(value=bool() | int() | float() as constant):
                 return number(constant)
+            case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str(text))]):
+                return number(float(text))
             case ast.Name(id=identifier):
                 return self._name(tree, identifier)
             case ast.UnaryOp(op=op, operand=operand):

@@ -1,15 +1,17 @@
-"""Writes docs/operators.md and docs/errors.md from the operators and the error catalogue.
+"""Writes what the documentation shows of the code: operators, errors, the README's Triton.
 
-`python scripts/make_docs.py` writes them; a test holds that they are up to date.
+`make docs` runs it; a test holds that the pages are up to date.
 """
 
 import inspect
+import runpy
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
+from tile2triton import transpile
 from tile2triton.diagnostics_catalogue import CATALOGUE
 from tile2triton.ops import OPERATORS
 from tile2triton.ops.base import Operator
@@ -53,11 +55,28 @@ def errors_page() -> str:
     """Each code with what it means and what to do."""
     lines = ["# The errors", "", MADE]
     for code, entry in sorted(CATALOGUE.items()):
-        lines += ["", f"## {code}", "", str(entry)]
+        lines += ["", f"## {code}: {entry.title}", "", entry.explanation]
+        for label, example in (("Wrong", entry.wrong), ("Right", entry.right)):
+            if example:
+                lines += ["", f"{label}:", "", "```python", example, "```"]
     return "\n".join(lines).rstrip() + "\n"
 
 
-PAGES = {"docs/operators.md": operators_page, "docs/errors.md": errors_page}
+def readme() -> str:
+    """The README with the Triton of its first kernel as it is emitted, without the launcher."""
+    softmax = runpy.run_path(str(ROOT / "examples/first_kernel.py"))["softmax"]
+    module = transpile(softmax, columns=300, target="cuda:90").triton_source
+    kernel = module[module.index("@triton.jit") : module.index("# The constants of")].rstrip()
+    before, start, rest = (ROOT / "README.md").read_text().partition("becomes this Triton")
+    shown, fence, after = rest.partition("```python\n")
+    return f"{before}{start}{shown}{fence}{kernel}\n```{after.partition('```')[2]}"
+
+
+PAGES = {
+    "README.md": readme,
+    "docs/operators.md": operators_page,
+    "docs/errors.md": errors_page,
+}
 
 
 def main() -> None:

@@ -20,13 +20,9 @@ def test_generated_page_is_up_to_date(path):
     assert (ROOT / path).read_text() == PAGES[path](), "run `make docs`"
 
 
-def test_readme_shows_the_first_kernel_and_its_triton():
-    example = ROOT / "examples/first_kernel.py"
-    kernel, triton = code_blocks(ROOT / "README.md")[:2]
-    assert kernel in example.read_text()
-    emitted = runpy.run_path(str(example))["softmax"].compile(columns=300).triton_source
-    assert triton.strip()
-    assert triton in emitted
+def test_readme_shows_the_first_kernel_as_it_is():
+    kernel = code_blocks(ROOT / "README.md")[0]
+    assert kernel in (ROOT / "examples/first_kernel.py").read_text()
 
 
 @pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)

@@ -80,7 +80,7 @@ def test_a_reduction_is_moved_behind_the_transposed_gemm() -> None:
 
 
 SUMS = """
-def k(A: T.Tensor((5000, 128), "{dtype}"), B: T.Tensor((5000, 128), "{dtype}"),
+def k(A: T.Tensor(({rows}, 128), "{dtype}"), B: T.Tensor(({rows}, 128), "{dtype}"),
       C: T.Tensor((128, 128), "float32"), D: T.Tensor((128,), "float32")):
     with T.Kernel(1, threads=128) as bx:
         a = T.alloc_shared((64, 128), "{dtype}")
@@ -89,7 +89,7 @@ def k(A: T.Tensor((5000, 128), "{dtype}"), B: T.Tensor((5000, 128), "{dtype}"),
         acc = T.alloc_fragment((128, 128), "float32")
         T.clear(acc)
         T.clear(s)
-        for k in T.Pipelined(T.ceildiv(5000, 64), num_stages=4):
+        for k in T.Pipelined(T.ceildiv({rows}, 64), num_stages=4):
             T.copy(A[k * 64, 0], a)
             T.copy(B[k * 64, 0], b)
             T.reduce_sum(a, s, dim=0, clear=False)
@@ -101,9 +101,10 @@ def k(A: T.Tensor((5000, 128), "{dtype}"), B: T.Tensor((5000, 128), "{dtype}"),
 
 def test_the_sum_before_dot_case_is_right(device: str) -> None:
     # Triton 3.6.0 on an H200 gets this wrong by 13 % when the sum stands before the dot.
+    rows = 5000 if device == "cuda" else 300
     for dtype in ("float16", "bfloat16"):
         for target in ("cuda:80", "cuda:90"):
             kind = getattr(torch, dtype)
-            arrays = [torch.randn(5000, 128).to(kind), torch.randn(5000, 128).to(kind)]
-            text = SUMS.format(dtype=dtype)
+            arrays = [torch.randn(rows, 128).to(kind) for _ in range(2)]
+            text = SUMS.format(dtype=dtype, rows=rows)
             agree(text, arrays, device, outputs=("C", "D"), target=target, tolerance=2e-5)

@@ -124,7 +124,7 @@ def test_dispatch_costs_less_than_a_third_of_a_microsecond():
 
 def test_a_tensor_elsewhere_is_refused():
     fill = load(FILL, "fill")
-    with pytest.raises(TileError, match=r"(?s)T2T402.*tensor on meta.*\.cuda"):
+    with pytest.raises(TileError, match=r"(?s)T2T402.*`x` of `fill` is a tensor on meta.*\.cuda"):
         fill(torch.zeros(4, device="meta"))
 
 

@@ -1,10 +1,11 @@
 """Emitted text → a file in the cache directory → an imported module → a callable."""
 
 import functools
+import inspect
 import linecache
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -53,6 +54,7 @@ def import_module(text: str, path: Path, suffix: str = "") -> ModuleType:
 
 def _dispatching(text: str, name: str, path: Path) -> Launcher:
     compiled: Launcher = getattr(import_module(text, path), name)
+    names = tuple(inspect.signature(compiled).parameters)
     on_gpu = compiled
     on_cpu: Launcher | None = None
     # Where the first tensor stands among the positional arguments; found at the first call.
@@ -80,7 +82,8 @@ def _dispatching(text: str, name: str, path: Path) -> Launcher:
 
     def launch_on_cpu(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         nonlocal on_cpu
-        _require_known_devices(name, (*args, *kwargs.values()))
+        named = dict(zip(names, args, strict=False)) | kwargs
+        _require_known_devices(name, named)
         if on_cpu is None:
             on_cpu = _interpreted(text, name, path)
         return on_cpu(*args, **kwargs)
@@ -135,12 +138,12 @@ def _require_triton() -> None:
         )
 
 
-def _require_known_devices(name: str, values: Iterable[Any]) -> None:
-    for value in values:
+def _require_known_devices(name: str, arguments: Mapping[str, Any]) -> None:
+    for key, value in arguments.items():
         if _is_tensor(value) and value.device.type not in ("cpu", "cuda"):
             raise _failure(
                 "T2T402",
-                f"`{name}` was called with a tensor on {value.device}",
+                f"argument `{key}` of `{name}` is a tensor on {value.device}",
                 "move its tensors to a GPU (`.cuda()`) or to the CPU (`.cpu()`)",
             )
 

@@ -1,6 +1,7 @@
 """Where a function is written: its tree with true file positions, its comments and blank lines."""
 
 import ast
+import functools
 import inspect
 import io
 import linecache
@@ -53,10 +54,19 @@ def read_code(code: CodeType) -> Source:
     return Source(tree, code.co_filename, remarks, blanks)
 
 
-def find_function(code: CodeType) -> tuple[ast.FunctionDef, list[str], int] | None:
+Found = tuple[ast.FunctionDef, list[str], int]
+
+
+def find_function(code: CodeType) -> Found | None:
     """The function's tree, its lines and the first's number; None where there is no text."""
-    linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename)
+    return _find(code, code.co_filename)
+
+
+@functools.lru_cache(maxsize=256)
+def _find(code: CodeType, filename: str) -> Found | None:
+    """Cached by the file too: equal code of two files is equal to Python."""
+    linecache.checkcache(filename)
+    lines = linecache.getlines(filename)
     first = code.co_firstlineno
     if not lines or first > len(lines):
         return None
@@ -65,7 +75,7 @@ def find_function(code: CodeType) -> tuple[ast.FunctionDef, list[str], int] | No
     # An indented function is parsed as the body of an `if`, which leaves its columns true.
     indented = text[:1].isspace()
     try:
-        module = ast.parse("if True:\n" + text if indented else text, code.co_filename)
+        module = ast.parse("if True:\n" + text if indented else text, filename)
     except SyntaxError:
         return None
     ast.increment_lineno(module, first - (2 if indented else 1))

@@ -34,7 +34,7 @@ def attention_kernel(
     Q_shared = Q_desc.load([bz, by, first_row, 0]).reshape(block_M, dim)
     acc = tl.zeros((block_M, dim), tl.float32)
     row_sum = tl.zeros((block_M,), tl.float32)
-    row_max = tl.full((block_M,), -float("inf"), tl.float32)
+    row_max = tl.full((block_M,), float("-inf"), tl.float32)
 
     for k in tl.range(whole, num_stages=2):
         K_shared = K_desc.load([bz, by, k * block_N, 0]).reshape(block_N, dim)
@@ -53,15 +53,15 @@ def attention_kernel(
         weights = scores.to(tl.float16)
         V_shared = V_desc.load([bz, by, k * block_N, 0]).reshape(block_N, dim)
         acc = tl.dot(weights, V_shared, acc)
-    # The blocks on the diagonal, or past the end of the sequence, need a mask.
-
     offs_m = first_row + tl.arange(0, block_M)
+
+    # The blocks on the diagonal, or past the end of the sequence, need a mask.
     for k_1 in tl.range(whole, stop, num_stages=2):
         offs_n = k_1 * block_N + tl.arange(0, block_N)
         K_shared_1 = K_desc.load([bz, by, k_1 * block_N, 0]).reshape(block_N, dim)
         scores_1 = tl.dot(Q_shared, tl.trans(K_shared_1))
         seen = offs_n[None, :] <= offs_m[:, None]
-        scores_1 = tl.where(seen, scores_1, -float("inf"))
+        scores_1 = tl.where(seen, scores_1, float("-inf"))
 
         # What was summed under the old maximum is scaled to the new one.
         new_max_1 = tl.max(scores_1, axis=1)
@@ -96,9 +96,7 @@ several_gpus = torch.cuda.device_count() > 1
 
 def attention(Q, K, V):
     """Arguments:
-        Q: (batch, seq_len, heads, dim) float16
-        K: (batch, seq_len, heads, dim) float16
-        V: (batch, seq_len, heads, dim) float16
+        Q, K, V: (batch, seq_len, heads, dim) float16
     Results:
         O: (batch, seq_len, heads, dim) float16
     """

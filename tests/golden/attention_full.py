@@ -31,7 +31,7 @@ def attention_kernel(
     Q_shared = Q_desc.load([bz, by, first_row, 0]).reshape(block_M, dim)
     acc = tl.zeros((block_M, dim), tl.float32)
     row_sum = tl.zeros((block_M,), tl.float32)
-    row_max = tl.full((block_M,), -float("inf"), tl.float32)
+    row_max = tl.full((block_M,), float("-inf"), tl.float32)
 
     for k in tl.range(seq_len // block_N, num_stages=2):
         K_shared = K_desc.load([bz, by, k * block_N, 0]).reshape(block_N, dim)
@@ -70,9 +70,7 @@ several_gpus = torch.cuda.device_count() > 1
 
 def attention(Q, K, V):
     """Arguments:
-        Q: (batch, seq_len, heads, dim) float16
-        K: (batch, seq_len, heads, dim) float16
-        V: (batch, seq_len, heads, dim) float16
+        Q, K, V: (batch, seq_len, heads, dim) float16
     Results:
         O: (batch, seq_len, heads, dim) float16
     """

@@ -24,9 +24,10 @@ def gemm_kernel(
     tl.static_assert(M % block_M == 0)
     tl.static_assert(K % block_K == 0)
     tl.static_assert(N % block_N == 0)
-    bx = tl.program_id(0)
-    by = tl.program_id(1)
-
+    pid_x = tl.program_id(0)
+    pid_y = tl.program_id(1)
+    # Blocks run in panels, so that neighbours share tiles in the L2 cache.
+    by, bx = tl.swizzle2d(pid_y, pid_x, tl.num_programs(1), tl.num_programs(0), 8)
     C_local = tl.zeros((block_M, block_N), tl.float32)
     offs_m = by * block_M + tl.arange(0, block_M)
     offs_n = bx * block_N + tl.arange(0, block_N)

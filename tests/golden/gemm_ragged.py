@@ -20,9 +20,10 @@ def gemm_kernel(
     block_M: tl.constexpr,
     block_K: tl.constexpr,
 ):
-    bx = tl.program_id(0)
-    by = tl.program_id(1)
-
+    pid_x = tl.program_id(0)
+    pid_y = tl.program_id(1)
+    # Blocks run in panels, so that neighbours share tiles in the L2 cache.
+    by, bx = tl.swizzle2d(pid_y, pid_x, tl.num_programs(1), tl.num_programs(0), 8)
     C_local = tl.zeros((block_M, block_N), tl.float32)
     for k in tl.range(tl.cdiv(K, block_K), num_stages=3):
         A_shared = A_desc.load([by * block_M, k * block_K])

@@ -16,7 +16,7 @@ def rms_norm_kernel(X, W, Y, N: tl.constexpr, block_M: tl.constexpr, eps: tl.con
     offs_n = tl.arange(0, N)
     x = tl.load(X + bx * block_M * N + offs_n).to(tl.float32)[None, :]
     squares = x * x
-    mean_square = tl.sum(squares, axis=1)
+    mean_square = tl.sum(squares)
     mean_square = mean_square / N
     w = tl.load(W + offs_n[None, :])
     x = x * tl.rsqrt(mean_square + eps) * w

@@ -11,13 +11,14 @@ from typing import Any, cast
 
 from rewrites.facts import Facts, Tensor
 from rewrites.nodes import Blank, Comment
-from rewrites.quote import place
 from tile2triton.diagnostics import Diagnostic
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.names import Names
 from tile2triton.frontend.positions import Position, here
 from tile2triton.frontend.spans import name_position
 from tile2triton.frontend.statics import number_of
+
+_PLACE = ("lineno", "col_offset", "end_lineno", "end_col_offset", "filename")
 
 
 @dataclass
@@ -68,9 +69,7 @@ class Builder:
                 hint="move it into the body of T.Kernel",
             )
         (position or here()).put(statement)
-        settled = cast(ast.stmt, self.settle(statement))
-        place(settled, statement)
-        self._drop_own_filename(settled)
+        settled = cast(ast.stmt, self.settle(statement, statement))
         self.flush()
         self.block.body.append(settled)
         return settled
@@ -82,13 +81,6 @@ class Builder:
             del block.pending[0]
         block.body += block.pending
         block.pending = []
-
-    @contextmanager
-    def inside(self, block: Block) -> Iterator[None]:
-        """Fill a block; what waits at its end is a last comment of the block."""
-        self.open(block)
-        yield
-        self.close()
 
     def open(self, block: Block) -> None:
         self.blocks.append(block)
@@ -113,38 +105,55 @@ class Builder:
 
     def bind_counter(self, wanted: str, extent: ast.expr, block: Block) -> str:
         """The variable of a loop or of the grid; siblings that run alike share their name."""
-        shown = f"{block.kind} {ast.dump(extent)}"
+        shown = f"{block.kind} {ast.dump(self.settle(extent))}"
         known = self.names.known_counter(wanted, shown)
         is_free = known is None or not self.bound[known].is_open
         name = self.names.counter(wanted, shown, is_free)
         self.bound[name] = block
+        self.wanted[name] = wanted
         self.immutable.add(name)
         return name
 
-    def settle(self, node: ast.AST) -> ast.AST:
-        """A copy that shares no node with another tree, with names of numbers and sizes chosen."""
-        if isinstance(node, ast.Name):
-            number, size = number_of(node), size_dtype(node)
-            if number is not None:
-                name, is_new = self.names.constant(node.id, number)
-                if is_new:
-                    self.facts.constants[name] = number
-                return _copied(node, ast.Name(name, ast.Load()))
-            if size is not None:
-                return _copied(node, ast.Name(self.dim(node.id, size), ast.Load()))
-            block = self.bound.get(node.id)
-            if block is not None and not block.is_open:
-                self._refuse_dead(node)
+    def settle(self, node: ast.AST, place: ast.AST | None = None) -> ast.AST:
+        """A copy that shares no node with another tree, with names of numbers and sizes chosen.
+
+        Nodes without a place get that of `place`; those of the kernel's own file do not name it.
+        """
         new = type(node).__new__(type(node))
-        new.__dict__.update(node.__dict__)
+        fields = new.__dict__
+        fields.update(node.__dict__)
+        if isinstance(node, ast.Name):
+            fields["id"] = self._settled_name(node)
+        if place is not None and "lineno" in node._attributes:
+            if fields.get("lineno") is None:
+                for attribute in _PLACE:
+                    if attribute in place.__dict__:
+                        fields[attribute] = place.__dict__[attribute]
+            if fields.get("filename") == self.facts.filename:
+                del fields["filename"]
         for attribute in node._fields:
-            value = node.__dict__.get(attribute)
+            value = fields.get(attribute)
             if isinstance(value, ast.AST):
-                setattr(new, attribute, self.settle(value))
+                fields[attribute] = self.settle(value, place)
             elif isinstance(value, list):
-                items = [self.settle(x) if isinstance(x, ast.AST) else x for x in value]
-                setattr(new, attribute, items)
+                fields[attribute] = [
+                    self.settle(x, place) if isinstance(x, ast.AST) else x for x in value
+                ]
         return new
+
+    def _settled_name(self, node: ast.Name) -> str:
+        number, size = number_of(node), size_dtype(node)
+        if number is not None:
+            name, is_new = self.names.constant(node.id, number)
+            if is_new:
+                self.facts.constants[name] = number
+            return name
+        if size is not None:
+            return self.dim(node.id, size)
+        block = self.bound.get(node.id)
+        if block is not None and not block.is_open:
+            self._refuse_dead(node)
+        return node.id
 
     def dim(self, wanted: str, dtype: str) -> str:
         """The name of a run-time size in the program."""
@@ -171,21 +180,18 @@ class Builder:
         while pending and isinstance(pending[-1], Comment):
             pending.pop()
 
-    def blank(self) -> None:
+    def blank(self, above: bool) -> None:
+        """A blank line; `above` comments that wait for a statement, as theirs left none."""
         pending = self.block.pending
-        if not pending or not isinstance(pending[-1], Blank):
-            pending.append(Blank())
+        at = 0 if above else len(pending)
+        if not pending or not isinstance(pending[min(at, len(pending) - 1)], Blank):
+            pending.insert(at, Blank())
 
     def _refuse_dead(self, node: ast.Name) -> None:
         wanted = self.wanted.get(node.id, node.id)
         message = f"`{wanted}` is used outside the branch or loop that bound it"
         hint = f"make it a variable before: {wanted} = T.alloc_var(dtype, init=...)"
         raise failure("T2T120", message, hint=hint, at=name_position(here(), wanted))
-
-    def _drop_own_filename(self, tree: ast.AST) -> None:
-        for node in ast.walk(tree):
-            if node.__dict__.get("filename") == self.facts.filename:
-                del node.filename  # type: ignore[attr-defined]
 
 
 def size_name(name: str, dtype: str) -> ast.Name:
@@ -229,10 +235,3 @@ def activated(builder: Builder) -> Iterator[Builder]:
         yield builder
     finally:
         _active.builder = before
-
-
-def _copied(old: ast.AST, new: ast.AST) -> ast.AST:
-    for attribute in ("lineno", "col_offset", "end_lineno", "end_col_offset", "filename"):
-        if attribute in old.__dict__:
-            setattr(new, attribute, old.__dict__[attribute])
-    return new

@@ -12,6 +12,7 @@ from typing import Any
 
 from tile2triton.diagnostics import ArgumentError, Diagnostic, TileError, at_node
 from tile2triton.frontend.compiled import CompiledKernel, Options
+from tile2triton.frontend.declarations import Probe
 from tile2triton.frontend.eager_declarations import (
     Declarations,
     declared_parameters,
@@ -22,6 +23,7 @@ from tile2triton.frontend.environment import Captured
 from tile2triton.frontend.execution import prepare
 from tile2triton.frontend.lazy import cache_key
 from tile2triton.frontend.trace import trace_eager
+from tile2triton.frontend.values import Dynamic
 
 Launcher = Callable[..., Any]
 
@@ -148,26 +150,28 @@ class EagerKernel:
 
     def _by_sizes(self, statics: dict[str, Any], declarations: Declarations) -> Launcher:
         """A look-up by the T.const sizes alone, so that run-time sizes never compile anew."""
-        launchers: dict[tuple[int, ...], Launcher] = {}
+        launchers: dict[tuple[Any, ...], Launcher] = {}
 
-        def made(*tensors: Any) -> Any:
+        def made(key: tuple[Any, ...] | None, *tensors: Any) -> Any:
             given = dict(zip(self.tensors, tensors, strict=True))
             self._refuse_no_tensors(given, declarations)
-            sizes = values_of(declarations.consts, given)
-            key = tuple(sizes[name] for name in declarations.consts)
-            launcher = launchers[key] = self._kernel(statics, sizes).launcher()
-            return launcher(*tensors)
+            launcher = self._kernel(statics, values_of(declarations.consts, given)).launcher()
+            result = launcher(*tensors)
+            # Only what the launcher takes is kept, so that wrong shapes do not add up.
+            if key is not None:
+                launchers[key] = launcher
+            return result
 
         tensors = ", ".join(self.tensors)
-        sizes = "".join(f"{name}.shape[{axis}], " for name, axis in declarations.consts.values())
         text = (
             f"def plan({tensors}):\n"
             f"    try:\n"
-            f"        run = _find(({sizes}))\n"
+            f"        key = ({_key_of_sizes(declarations)})\n"
             f"    except (AttributeError, IndexError, TypeError):\n"
-            f"        run = None\n"
+            f"        return _made(None, {tensors})\n"
+            f"    run = _find(key)\n"
             f"    if run is None:\n"
-            f"        return _made({tensors})\n"
+            f"        return _made(key, {tensors})\n"
             f"    return run({tensors})\n"
         )
         scope: dict[str, Any] = {"_find": launchers.get, "_made": made}
@@ -202,6 +206,19 @@ class EagerKernel:
 
     def _wrong_call(self, message: str) -> ArgumentError:
         return ArgumentError(Diagnostic("T2T411", f"{self.captured.function.__name__}: {message}"))
+
+
+def _key_of_sizes(declarations: Declarations) -> str:
+    """The key of the look-up as code: whole shapes, the cheapest, where nothing is dynamic."""
+    parts = []
+    for name in dict.fromkeys(name for name, _ in declarations.consts.values()):
+        shape = declarations.tensors[name].shape
+        if any(isinstance(x, Dynamic) and not isinstance(x, Probe) for x in shape):
+            axes = [axis for source, axis in declarations.consts.values() if source == name]
+            parts += [f"{name}.shape[{axis}]" for axis in axes]
+        else:
+            parts.append(f"{name}.shape")
+    return "".join(f"{part}, " for part in parts)
 
 
 def type_name(value: Any) -> str:

@@ -14,7 +14,7 @@ from tile2triton.frontend.builder import Builder, activated
 from tile2triton.frontend.declarations import Probe, Tensor
 from tile2triton.frontend.dtypes import is_dtype
 from tile2triton.frontend.environment import Captured, environment_of
-from tile2triton.frontend.execution import check_names, explained, prepare
+from tile2triton.frontend.execution import check_names, explained, is_language, prepare
 from tile2triton.frontend.liveness import assigned_names, names_in
 from tile2triton.frontend.statics import plain
 
@@ -48,7 +48,7 @@ def declared_parameters(captured: Captured) -> tuple[str, ...]:
     names = []
     for name in captured.function.__code__.co_varnames[: _count(captured)]:
         annotation = captured.function.__annotations__.get(name)
-        if isinstance(annotation, str):
+        if type(annotation) is str:
             try:
                 annotation = eval(annotation, environment)
             except Exception:  # an annotation for other tools, which need not have a value
@@ -74,7 +74,7 @@ def find_declarations(captured: Captured, statics: dict[str, Any]) -> Declaratio
 
     for name in parameters:
         annotation = captured.function.__annotations__.get(name)
-        if isinstance(annotation, str):
+        if type(annotation) is str:
             annotation = eval(annotation, environment)
         declare(name, annotation)
     module = ast.Module(_sliced(source.tree.body, set(parameters)), [])
@@ -102,8 +102,16 @@ def uses_language(captured: Captured) -> bool:
                 called = decorator.func if isinstance(decorator, ast.Call) else decorator
                 if ast.unparse(called).rpartition(".")[2] == "prim_func":
                     return False
-    words = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    return bool(words & {"Kernel", "const", "empty"}) or bool(declared_parameters(captured))
+    environment = {**captured.function.__globals__, **captured.values}
+    return bool(declared_parameters(captured)) or any(
+        isinstance(node, ast.Attribute)
+        and node.attr in ("Kernel", "const", "empty")
+        and isinstance(node.value, ast.Name)
+        and is_language(environment.get(node.value.id))
+        for statement in tree.body
+        if not isinstance(statement, ast.FunctionDef)
+        for node in ast.walk(statement)
+    )
 
 
 def values_of(consts: dict[str, tuple[str, int]], tensors: dict[str, Any]) -> dict[str, int]:

@@ -30,12 +30,13 @@ class Prepared:
     problems: tuple[Diagnostic, ...]
 
 
-_prepared: dict[CodeType, Prepared] = {}
+# Equal code of two files is one key, so the file is part of it.
+_prepared: dict[tuple[CodeType, str], Prepared] = {}
 
 
 def prepare(code: CodeType) -> Prepared:
     """Read and instrument a function, once; what its syntax has wrong is kept with it."""
-    known = _prepared.get(code)
+    known = _prepared.get((code, code.co_filename))
     if known is None:
         source = read_code(code)
         remember(source)
@@ -43,18 +44,14 @@ def prepare(code: CodeType) -> Prepared:
         made = None
         if not problems:
             made = compile(instrument(source), source.filename, "exec", dont_inherit=True)
-        known = _prepared[code] = Prepared(source, made, problems)
+        known = _prepared[code, code.co_filename] = Prepared(source, made, problems)
     return known
 
 
 def check_names(prepared: Prepared, environment: dict[str, Any]) -> None:
     """Report unsupported syntax and every name that the language does not have, all together."""
     source, problems = prepared.source, list(prepared.problems)
-    languages = {
-        name: value
-        for name, value in environment.items()
-        if isinstance(value, ModuleType) and value.__name__ == LANGUAGE
-    }
+    languages = {name: value for name, value in environment.items() if is_language(value)}
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             language = languages.get(node.value.id)
@@ -63,6 +60,11 @@ def check_names(prepared: Prepared, environment: dict[str, Any]) -> None:
     if problems:
         problems.sort(key=lambda problem: (problem.line, problem.column))
         raise TileError(*problems)
+
+
+def is_language(value: Any) -> bool:
+    """Whether the value is the module that users import as `T`."""
+    return isinstance(value, ModuleType) and value.__name__ == LANGUAGE
 
 
 def unknown_name(node: ast.Attribute, filename: str, language: ModuleType) -> Diagnostic:

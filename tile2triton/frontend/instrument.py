@@ -25,8 +25,10 @@ def instrument(source: Source) -> ast.Module:
     """The function with its statements replaced, as a module to compile."""
     # The tree of the source stays as it is: remarks are found by the identity of the copy's nodes.
     tree = copy.deepcopy(source.tree)
-    transformer = _Instrument(distribute(replace(source, tree=tree)), assigned_names(tree.body))
     arguments = tree.args
+    given = [one.arg for one in ast.walk(arguments) if isinstance(one, ast.arg)]
+    remarks = distribute(replace(source, tree=tree))
+    transformer = _Instrument(remarks, (*given, *assigned_names(tree.body)))
     plain = [ast.arg(one.arg) for one in (*arguments.posonlyargs, *arguments.args)]
     only = [ast.arg(one.arg) for one in arguments.kwonlyargs]
     rest, keywords = (

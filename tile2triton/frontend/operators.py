@@ -35,7 +35,8 @@ def call(name: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> 
         builder = require(f"T.{name}")
         try:
             given = _bind(operator, name, arguments, keywords)
-            if operator.kind == "hint":
+            # The order of the blocks is the kernel's, so T.use_swizzle stays where it stands.
+            if operator.kind == "hint" and operator.name != "use_swizzle":
                 return _hint(operator, given)
             return _statement(operator, given)
         except TileError as error:

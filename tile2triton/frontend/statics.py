@@ -25,11 +25,18 @@ def number_of(node: ast.AST) -> int | float | None:
 
 def named(name: str, value: Any) -> Any:
     """An int or float under the user's name; anything else, and what has a tree, is left alone."""
+    if is_number_of_a_library(value):
+        value = value.item()
     if type(value) is int:
         return StaticInt(value, number_name(name, value))
     if type(value) is float and math.isfinite(value):
         return StaticFloat(value, number_name(name, value))
     return value
+
+
+def is_number_of_a_library(value: Any) -> bool:
+    """A NumPy scalar, known by how it is made rather than by importing its library."""
+    return type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0
 
 
 def with_tree(value: Any, tree: ast.expr) -> Any:

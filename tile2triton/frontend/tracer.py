@@ -57,9 +57,9 @@ class Tracer(Expressions):
             if tokens in self._said:
                 return
             self._said.add(tokens)
-        for token in tokens:
+        for at, token in enumerate(tokens):
             if token is None:
-                self.builder.blank()
+                self.builder.blank(above=at == 0)
             else:
                 self.builder.comment(token)
 
@@ -83,8 +83,13 @@ class Tracer(Expressions):
         if naming is not None:
             if naming.is_open:
                 naming.settle(name)
+                if isinstance(value, Variable):
+                    value.home = self.scope
                 return value
             if not isinstance(value, Variable):
+                return value
+            if value.is_handed_over:
+                value.is_handed_over = False
                 return value
         if isinstance(value, (list, tuple)):
             for at, item in enumerate(value):
@@ -135,6 +140,8 @@ class Tracer(Expressions):
             isinstance(value, Element) and not value.is_element
         ):
             value = self._let(name, value)
+        elif _is_fresh(value):
+            value = self._named(name, value)
         return self.scope.bind(name, value)
 
     def typed(self, name: str, annotation: Callable[[], Any], value: Any) -> Any:
@@ -149,11 +156,12 @@ class Tracer(Expressions):
 
     def declare(self, name: str, annotation: Callable[[], Any]) -> Any:
         """`name: T.Tensor(...)`: a parameter of an eager kernel."""
+        said = annotation()
         if self.declare_parameter is not None:
-            value = self.declare_parameter(name, annotation())
+            value = self.declare_parameter(name, said)
             if value is not None:
                 return self.scope.bind(name, value)
-        if isinstance(annotation(), Tensor):
+        if isinstance(said, Tensor):
             raise failure(
                 "T2T164",
                 f"`{name}` is declared as a tensor, but it is no parameter of the kernel",
@@ -271,6 +279,8 @@ class Tracer(Expressions):
                 "`return` stands inside a block that is decided or repeated at run time",
                 hint="return at the end of the function",
             )
+        if isinstance(value, Variable) and value.home is self.scope:
+            value.is_handed_over = True
         return value
 
 
@@ -281,7 +291,10 @@ def _naming(value: Any) -> Naming | None:
 
 
 def _is_fresh(value: Any) -> bool:
+    """Whether the value is an allocation that no name stands for yet."""
     naming = _naming(value)
+    if isinstance(value, Variable) and value.is_handed_over:
+        return True
     return naming is not None and naming.is_open
 
 

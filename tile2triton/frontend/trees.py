@@ -11,7 +11,7 @@ from rewrites.quote import literal
 from tile2triton.frontend.dtypes import dtype_name, is_dtype
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.positions import Position
-from tile2triton.frontend.statics import number_tree, plain
+from tile2triton.frontend.statics import is_number_of_a_library, number_tree, plain
 
 if TYPE_CHECKING:
     from tile2triton.frontend.values import Element
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 def tree_of(value: Any) -> ast.expr:
     """The tree of a value where a scalar or an option is wanted."""
-    from tile2triton.frontend.values import Buffer, Dead, Dynamic
+    from tile2triton.frontend.dead import Dead
+    from tile2triton.frontend.values import Buffer, Dynamic
 
     if isinstance(value, Dynamic):
         return value.tree
@@ -133,8 +134,3 @@ def _bound(value: Any, extent: Any, element: Element) -> ast.expr:
             at=element.position,
         )
     return tree_of(value)
-
-
-def is_number_of_a_library(value: Any) -> bool:
-    """A NumPy scalar, say, known by how it is made rather than by importing its library."""
-    return type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0

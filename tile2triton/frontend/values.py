@@ -12,7 +12,8 @@ from tile2triton.frontend.dtypes import DType
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.naming import Naming
 from tile2triton.frontend.positions import here
-from tile2triton.frontend.trees import index_trees, is_complete, is_number_of_a_library, tree_of
+from tile2triton.frontend.statics import is_number_of_a_library
+from tile2triton.frontend.trees import index_trees, is_complete, tree_of
 
 
 class Dynamic:
@@ -186,6 +187,9 @@ class Variable(Dynamic):
     def __init__(self, naming: Naming, dtype: str) -> None:
         super().__init__(ast.Name("", ast.Load()), dtype)
         self.naming = naming
+        # The names that it was allocated under; a macro hands its variable over by returning it.
+        self.home: object = None
+        self.is_handed_over = False
 
     @property
     def name(self) -> str:

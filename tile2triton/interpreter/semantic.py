@@ -13,7 +13,6 @@ from .builder import Builder
 from .numbers import numpy_dtype
 from .values import Value
 
-
 # What `@triton.jit` makes; the second where TRITON_INTERPRET is set.
 KERNELS = (JITFunction, InterpretedFunction)
 

@@ -253,7 +253,9 @@ def lower(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> None:
     elif not clear.tree.value:
         dot.args.append(old)
     if a.dtype == "float32":
-        dot.keywords.append(ast.keyword("input_precision", literal("tf32")))
+        # Of the targets, only gfx950 has no units for TF32.
+        precision = "ieee" if facts.target == "hip:gfx950" else "tf32"
+        dot.keywords.append(ast.keyword("input_precision", literal(precision)))
     if computed != "float32":
         dot.keywords.append(ast.keyword("out_dtype", triton_dtype(computed)))
     product = typed_cast(Value(dot, computed, value.axes), accumulator)

@@ -39,6 +39,8 @@ def static_value(tree: ast.expr | None, facts: Facts) -> Number | None:
             return value
         case ast.Name(id=name):
             return facts.constants.get(name)
+        case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str(text))]):
+            return float(text)
         case ast.UnaryOp(op=op, operand=operand):
             return _applied(_UNARY[type(op)], [operand], facts)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
