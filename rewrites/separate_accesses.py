@@ -26,6 +26,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rewrites.apart import apart, lengths, parallel_widths
 from rewrites.facts import Facts
 from rewrites.nodes import Blank, Comment
 from rewrites.quote import place, stmts
@@ -36,12 +37,16 @@ LOOPS = ("serial", "Serial", "Pipelined", "unroll", "Unroll")
 
 @dataclass(frozen=True)
 class Access:
-    """One operand that reads or writes a tensor; `where` is its text."""
+    """One operand that reads or writes a tensor; `where` is its text.
+
+    `apart` are the loop variables that move it to elements of its own in each iteration.
+    """
 
     tensor: str
     writes: bool
     where: str
     is_atomic: bool = False
+    apart: frozenset[str] = frozenset()
 
 
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
@@ -55,6 +60,8 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
 class _Order:
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
+        # The variables of the loops around whose second turn is being followed.
+        self.carried: set[str] = set()
 
     def block(self, body: list[ast.stmt], since: list[Access]) -> list[ast.stmt]:
         """The statements with barriers; `since` gathers the accesses after the last barrier."""
@@ -66,7 +73,7 @@ class _Order:
             accesses = list(self._accesses(statement))
             if _is_barrier(statement):
                 since.clear()
-            elif any(_meet(earlier, later) for earlier in since for later in accesses):
+            elif any(self._meet(earlier, later) for earlier in since for later in accesses):
                 (barrier,) = stmts("T.sync_threads()")
                 at = len(result)
                 while at and isinstance(result[at - 1], Comment):
@@ -84,7 +91,10 @@ class _Order:
     def _compound(self, statement: ast.stmt, since: list[Access]) -> None:
         """Loops are followed twice, so that an iteration meets the one before it."""
         is_serial = not isinstance(statement, ast.If) and not _is_parallel(statement)
-        for _ in range(2 if is_serial else 1):
+        variable = ast.unparse(statement.target) if isinstance(statement, ast.For) else ""
+        for turn in range(2 if is_serial else 1):
+            if turn:
+                self.carried.add(variable)
             before = list(since)
             for field in ("body", "orelse"):
                 block = getattr(statement, field)
@@ -93,6 +103,7 @@ class _Order:
                     setattr(statement, field, self.block(block, branch))
                     # What one branch leaves open is open behind both.
                     since += [access for access in branch if access not in since]
+        self.carried.discard(variable)
         has_barrier = any(
             _is_barrier(node) for node in ast.walk(statement) if isinstance(node, ast.stmt)
         )
@@ -108,45 +119,55 @@ class _Order:
         elif isinstance(statement, ast.For) and not _is_parallel(statement):
             parts = [statement.iter]
         nodes = [node for part in parts for node in ast.walk(part)]
+        extents = {
+            id(argument): lengths(node, self.facts)
+            for node in nodes
+            if isinstance(node, ast.Call)
+            for argument in node.args
+        }
+        widths = parallel_widths(nodes)
+
+        def access(tree: ast.expr, writes: bool, is_atomic: bool = False) -> list[Access]:
+            buffer = base_name(tree)
+            if buffer is None or buffer not in self.facts.tensors:
+                return []
+            free = apart(tree, extents.get(id(tree), ()), widths)
+            return [Access(buffer, writes, ast.unparse(tree), is_atomic, free)]
+
         writes: list[Access] = []
         # The bare names of subscripts, and the destinations that are not read.
         skipped = {id(node.value) for node in nodes if isinstance(node, ast.Subscript)}
         for node in nodes:
             match node:
                 case ast.Assign(targets=[target]):
-                    writes += self._access(target, True)
+                    writes += access(target, True)
                     skipped.add(id(target))
                 case ast.AugAssign(target=target):
-                    writes += self._access(target, True)
+                    writes += access(target, True)
                 case ast.Call(func=ast.Attribute(attr=function)):
                     operator = self.facts.operators.get(function)
                     if operator is not None and operator.writes:
                         written = operator.arguments(node)[operator.writes]
                         is_atomic = function.startswith("atomic")
-                        writes += self._access(written, True, is_atomic)
+                        writes += access(written, True, is_atomic)
                         skipped.add(id(written))
         for node in nodes:
             if isinstance(node, (ast.Subscript, ast.Name)) and id(node) not in skipped:
-                yield from self._access(node, False)
+                yield from access(node, False)
         yield from writes
 
-    def _access(self, tree: ast.expr, writes: bool, is_atomic: bool = False) -> list[Access]:
-        buffer = base_name(tree)
-        if buffer is None or buffer not in self.facts.tensors:
-            return []
-        return [Access(buffer, writes, ast.unparse(tree), is_atomic)]
+    def _meet(self, earlier: Access, later: Access) -> bool:
+        """Whether the later access must wait for the earlier one.
 
-
-def _meet(earlier: Access, later: Access) -> bool:
-    """Whether the later access must wait for the earlier one.
-
-    A store where the program loaded before goes by the same threads, and needs no barrier.
-    """
-    if earlier.tensor != later.tensor or not (earlier.writes or later.writes):
-        return False
-    if earlier.is_atomic and later.is_atomic:
-        return False
-    return earlier.writes or earlier.where != later.where
+        A store where the program loaded before goes by the same threads, and needs no barrier.
+        """
+        if earlier.tensor != later.tensor or not (earlier.writes or later.writes):
+            return False
+        if earlier.is_atomic and later.is_atomic:
+            return False
+        if earlier.where == later.where and earlier.apart & self.carried:
+            return False
+        return earlier.writes or earlier.where != later.where
 
 
 def _is_parallel(statement: ast.stmt) -> bool:

@@ -55,7 +55,8 @@ def cast(value: Value, dtype: str) -> Value:
         return value
     tree = value.tree
     if dtype == "bool":
-        return Value(expr("tree != 0", tree=tree), dtype, value.axes)
+        wide = cast(value, "float32").tree if value.dtype.startswith("float8") else tree
+        return Value(expr("wide != 0", wide=wide), dtype, value.axes)
     if _needs_float32(value.dtype, dtype):
         tree = expr("tree.to(tl.float32)", tree=tree)
     return Value(expr("tree.to(dtype)", tree=tree, dtype=triton_dtype(dtype)), dtype, value.axes)

@@ -8,7 +8,7 @@ import dataclasses
 import pytest
 
 import tile2triton.language as T
-from tests.frontend_programs import body_of, errors_of, marked
+from tests.frontend_programs import body_of, errors_of, marked, text_of
 
 N = 64
 OFFSET = 3
@@ -488,3 +488,24 @@ def test_failed_assertion_points_at_its_line():
     (error,) = errors_of(main)
     assert error.message == "AssertionError: N must be 3, not 64"
     assert "N == 3" in marked(error)
+
+
+def test_layouts_are_objects_that_change_nothing():
+    @T.prim_func
+    def main(A: T.Tensor((N,), "float32")):
+        with T.Kernel(N) as bx:
+            tile = T.alloc_shared((N,), "float32")
+            T.annotate_layout({tile: T.Layout(tile.shape, lambda i: [i // 8, i % 8])})
+            A[bx] = 0
+
+    assert body_of(main) == 'tile = T.alloc_shared((N,), "float32")\nA[bx] = 0\n'
+
+
+def test_kernel_without_extents_is_one_program():
+    @T.prim_func
+    def main(A: T.Tensor((N,), "float32")):
+        with T.Kernel(threads=32):
+            A[0] = 0
+
+    assert body_of(main) == "A[0] = 0\n"
+    assert "with T.Kernel(1, threads=32) as bx:" in text_of(main.program())

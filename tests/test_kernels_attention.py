@@ -5,6 +5,7 @@ import pytest
 from tests import oracles
 from tests.kernel_case import Case
 from tests.kernels.flash_attention import flash_attention
+from tests.kernels.flash_attention_overlapped import flash_attention_overlapped
 from tests.kernels.linear_attention import linear_attention
 
 BATCH, HEADS, DIM = 2, 2, 32
@@ -35,6 +36,20 @@ def attention_case(
     )
 
 
+def overlapped_case(dtype: str, seq_len: int, is_causal: bool, layout: str) -> Case:
+    bshd = layout == "bshd"
+    shape = (BATCH, seq_len, HEADS, DIM) if bshd else (BATCH, HEADS, seq_len, DIM)
+    return Case(
+        f"overlapped-{dtype}-{layout}-{seq_len}-{'causal' if is_causal else 'full'}",
+        flash_attention_overlapped,
+        lambda q, k, v: oracles.flash_attention(q, k, v, is_causal, layout),
+        (shape, shape, shape),
+        dtype,
+        sizes=(BATCH, HEADS, seq_len, DIM),
+        parameters={"is_causal": is_causal, "layout": layout, "block": 32, "threads": 128},
+    )
+
+
 def linear_case(dtype: str, seq_len: int) -> Case:
     keys, values = (BATCH, seq_len, HEADS, DIM), (BATCH, seq_len, HEADS, 48)
     return Case(
@@ -62,6 +77,12 @@ CASES = (
     *(attention_case("bfloat16", 75, is_causal, "bshd") for is_causal in (False, True)),
     # Shorter than one block.
     *(attention_case("float16", 5, is_causal, "bshd") for is_causal in (False, True)),
+    *(
+        overlapped_case(dtype, seq_len, is_causal, layout)
+        for dtype, layout in (("float16", "bshd"), ("bfloat16", "bhsd"))
+        for is_causal in (False, True)
+        for seq_len in (64, 75)
+    ),
     *(linear_case(dtype, seq_len) for dtype in ("float16", "bfloat16") for seq_len in (48, 43)),
 )
 

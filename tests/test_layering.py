@@ -10,8 +10,14 @@ import pytest
 ROOT = Path(__file__).parent.parent
 REWRITES = sorted((ROOT / "rewrites").rglob("*.py"))
 PRODUCT = sorted((ROOT / "tile2triton").rglob("*.py"))
-# These run or compile what was emitted, or give a type as torch's; all else works without both.
-MAY_IMPORT_TRITON = ("runtime.py", "interpreter/", "compile_worker.py", "knobs.py", "frontend/dtypes.py")
+# These run or compile what was emitted, or give a type as torch's; all else needs neither.
+MAY_IMPORT_TRITON = (
+    "runtime.py",
+    "interpreter/",
+    "compile_worker.py",
+    "knobs.py",
+    "frontend/dtypes.py",
+)
 # The operators that the language must have; `docs/operators.md` lists all.
 SURFACE = """
     Kernel Tensor alloc_shared alloc_fragment alloc_var copy clear fill gemm

@@ -19,6 +19,7 @@ from tile2triton.frontend.declarations import (
 )
 from tile2triton.frontend.dtypes import OBJECTS as _DTYPES
 from tile2triton.frontend.dtypes import DType
+from tile2triton.frontend.layouts import Fragment, Layout
 from tile2triton.frontend.macros import Macro, macro
 from tile2triton.frontend.prim_func import PrimFunc, prim_func
 from tile2triton.frontend.values import Buffer
@@ -27,16 +28,23 @@ from tile2triton.ops import OPERATORS as _OPERATORS
 
 dtype = DType
 symbolic = dynamic
+# Annotations of a macro's parameters; what is passed decides.
+SharedBuffer = FragmentBuffer = LocalBuffer = Tensor
 inline = macro
 Var = Ref
 
 __all__ = [
     "Buffer",
+    "Fragment",
+    "FragmentBuffer",
     "GemmWarpPolicy",
+    "Layout",
+    "LocalBuffer",
     "Macro",
     "PrimExpr",
     "PrimFunc",
     "Ref",
+    "SharedBuffer",
     "Tensor",
     "Var",
     "alloc_global",

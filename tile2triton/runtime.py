@@ -66,9 +66,16 @@ def _dispatching(text: str, name: str, path: Path) -> Launcher:
             is_on_gpu = args[position].is_cuda
         except (AttributeError, IndexError):
             return launch_by_search(args, kwargs)
-        if is_on_gpu:
+        if not is_on_gpu:
+            return launch_on_cpu(args, kwargs)
+        try:
             return on_gpu(*args, **kwargs)
-        return launch_on_cpu(args, kwargs)
+        except (RuntimeError, ValueError):
+            _require_one_device(name, named(args, kwargs))
+            raise
+
+    def named(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        return dict(zip(names, args, strict=False)) | kwargs
 
     def launch_by_search(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         nonlocal position
@@ -76,14 +83,15 @@ def _dispatching(text: str, name: str, path: Path) -> Launcher:
             if _is_tensor(value):
                 position = index
                 return launch(*args, **kwargs)
-        if any(_is_tensor(value) and value.is_cuda for value in kwargs.values()):
+        tensors = [value for value in kwargs.values() if _is_tensor(value)]
+        # A kernel without tensor arguments runs where the launcher allocates its outputs.
+        if tensors[0].is_cuda if tensors else _has_gpu():
             return on_gpu(*args, **kwargs)
         return launch_on_cpu(args, kwargs)
 
     def launch_on_cpu(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         nonlocal on_cpu
-        named = dict(zip(names, args, strict=False)) | kwargs
-        _require_known_devices(name, named)
+        _require_one_device(name, named(args, kwargs))
         if on_cpu is None:
             on_cpu = _interpreted(text, name, path)
         return on_cpu(*args, **kwargs)
@@ -138,14 +146,30 @@ def _require_triton() -> None:
         )
 
 
-def _require_known_devices(name: str, arguments: Mapping[str, Any]) -> None:
+def _require_one_device(name: str, arguments: Mapping[str, Any]) -> None:
+    """All tensors are on the CPU, or all on one GPU."""
+    first: tuple[str, Any] | None = None
     for key, value in arguments.items():
-        if _is_tensor(value) and value.device.type not in ("cpu", "cuda"):
+        if not _is_tensor(value):
+            continue
+        if value.device.type not in ("cpu", "cuda"):
             raise _failure(
                 "T2T402",
                 f"argument `{key}` of `{name}` is a tensor on {value.device}",
                 "move its tensors to a GPU (`.cuda()`) or to the CPU (`.cpu()`)",
             )
+        first = first or (key, value.device)
+        if value.device != first[1]:
+            raise ValueError(
+                f"{key} must be on {first[1]}, where {first[0]} is, found {value.device}; "
+                f"pass {key}.to('{first[1]}')"
+            )
+
+
+def _has_gpu() -> bool:
+    import torch
+
+    return torch.cuda.is_available()
 
 
 def _is_tensor(value: Any) -> bool:

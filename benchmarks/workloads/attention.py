@@ -13,10 +13,19 @@ from benchmarks.tilelang_port import tilelang_version
 from benchmarks.triton_kernels import attention as by_hand
 from benchmarks.triton_kernels import attention_pointers as with_pointers
 from tests.kernels.flash_attention import flash_attention
+from tests.kernels.flash_attention_overlapped import flash_attention_overlapped
 
 TOKENS = 16384
 HIDDEN = 2048
 BLOCKS = tuple(as_tile_program(config) for config in by_hand.CONFIGS)
+OVERLAPPED = tuple(
+    {
+        "block": config["BLOCK_M"],
+        "num_stages": config["num_stages"],
+        "threads": 32 * config["num_warps"],
+    }
+    for config in by_hand.ROTATED_CONFIGS
+)
 
 
 def attention_workload(dim: int, seq_len: int, is_causal: bool, layout: str) -> Workload:
@@ -69,6 +78,12 @@ def attention_workload(dim: int, seq_len: int, is_causal: bool, layout: str) -> 
         contestants=(
             Contestant(
                 "tile2triton", "tile2triton", partial(tile_program, flash_attention), BLOCKS
+            ),
+            Contestant(
+                "tile2triton overlapped",
+                "tile2triton",
+                partial(tile_program, flash_attention_overlapped),
+                OVERLAPPED,
             ),
             Contestant(
                 "triton TMA", "triton", partial(hand, by_hand.attention_tma), by_hand.CONFIGS

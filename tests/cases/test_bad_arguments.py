@@ -5,6 +5,7 @@ import torch
 
 import tile2triton
 from tests.cases.kernels.scaling import scale
+from tile2triton.cli import main
 
 KERNEL_ERRORS = (TypeError, ValueError, tile2triton.Error)
 
@@ -77,3 +78,15 @@ def test_stride_of_a_dimension_of_size_one_does_not_matter():
     X = torch.randn(1, 16)[:, :8]
     factors = torch.ones(1)
     torch.testing.assert_close(scale(8)(X, factors), X)
+
+
+@pytest.mark.compile
+@pytest.mark.parametrize(("target", "num_stages"), [("cuda:90", 20), ("hip:gfx942", 6)])
+def test_tiles_too_large_for_shared_memory_are_reported(target, num_stages, capsys):
+    kernel = "tests/cases/kernels/scaling.py:too_large_for_shared_memory"
+    assert main(["check", kernel, "--target", target, "--set", f"num_stages={num_stages}"]) == 1
+    message = capsys.readouterr().err
+    assert message.count("error[") == 1
+    assert "T2T401" in message
+    assert "shared memory" in message
+    assert "num_stages" in message

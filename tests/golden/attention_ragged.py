@@ -103,7 +103,7 @@ def attention(Q, K, V):
             and Q.is_contiguous()
             and K.is_contiguous()
             and V.is_contiguous()
-            and Q.get_device() == K.get_device() == V.get_device()
+            and (not several_gpus or Q.get_device() == K.get_device() == V.get_device())
         )
     except (AttributeError, IndexError, TypeError, ValueError):
         fits = False

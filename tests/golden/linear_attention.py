@@ -26,7 +26,7 @@ def linear_attention_kernel(
 
     state = tl.zeros((dim_K, block_V), tl.float32)
     offs_chunk = tl.arange(0, chunk)
-    for c in range(tl.cdiv(seq_len, chunk)):
+    for c in tl.range(tl.cdiv(seq_len, chunk), num_stages=2):
         # Rows past the end are zero: they neither see nor change the state.
         q = Q_desc.load([bz, by, c * chunk, 0]).reshape(chunk, dim_K)
         k = K_desc.load([bz, by, c * chunk, 0]).reshape(chunk, dim_K)
@@ -42,7 +42,6 @@ def linear_attention_kernel(
         o = tl.dot(q, state_cast, o)
 
         state = tl.dot(tl.trans(k), v, state)
-        tl.debug_barrier()
         O_desc.store(
             [bz, by, c * chunk, bx * block_V],
             o.to(tl.float16).reshape(1, 1, chunk, block_V),
@@ -77,7 +76,7 @@ def linear_attention(Q, K, V):
             and Q.is_contiguous()
             and K.is_contiguous()
             and V.is_contiguous()
-            and Q.get_device() == K.get_device() == V.get_device()
+            and (not several_gpus or Q.get_device() == K.get_device() == V.get_device())
         )
     except (AttributeError, IndexError, TypeError, ValueError):
         fits = False

@@ -9,19 +9,23 @@ import triton.language as tl
 
 
 @triton.jit
-def rms_norm_kernel(X, W, Y, N: tl.constexpr, block_M: tl.constexpr, eps: tl.constexpr):
+def rms_norm_kernel(
+    X, W, Y, M: tl.constexpr, N: tl.constexpr, block_M: tl.constexpr, eps: tl.constexpr
+):
+    tl.static_assert(M % block_M == 0)
     bx = tl.program_id(0)
 
     # T.copy(X[bx * block_M, 0], x)
+    offs_m = bx * block_M + tl.arange(0, block_M)
     offs_n = tl.arange(0, N)
-    x = tl.load(X + bx * block_M * N + offs_n).to(tl.float32)[None, :]
+    x = tl.load(X + offs_m[:, None] * N + offs_n[None, :]).to(tl.float32)
     squares = x * x
     mean_square = tl.sum(squares)
     mean_square = mean_square / N
     w = tl.load(W + offs_n[None, :])
     x = x * tl.rsqrt(mean_square + eps) * w
     # T.copy(x, Y[bx * block_M, 0])
-    tl.store(Y + bx * block_M * N + offs_n, tl.reshape(x, (N,)).to(tl.float16))
+    tl.store(Y + offs_m[:, None] * N + offs_n[None, :], x.to(tl.float16))
 
 
 # The constants of the kernels; tile sizes may be tuned here.
@@ -43,7 +47,7 @@ def rms_norm(X, W):
             and X.dtype == W.dtype == torch.float16
             and X.is_contiguous()
             and W.is_contiguous()
-            and X.get_device() == W.get_device()
+            and (not several_gpus or X.get_device() == W.get_device())
         )
     except (AttributeError, IndexError, TypeError, ValueError):
         fits = False
@@ -54,7 +58,7 @@ def rms_norm(X, W):
             return rms_norm(X, W)
     Y = torch.empty_like(X)
     rms_norm_kernel[grid](
-        X, W, Y, N=N, block_M=block_M, eps=eps, num_warps=8, num_stages=1
+        X, W, Y, M=M, N=N, block_M=block_M, eps=eps, num_warps=8, num_stages=1
     )
     return Y
 

@@ -9,18 +9,20 @@ import triton.language as tl
 
 
 @triton.jit
-def softmax_kernel(X, Y, N: tl.constexpr, block_M: tl.constexpr):
+def softmax_kernel(X, Y, M: tl.constexpr, N: tl.constexpr, block_M: tl.constexpr):
+    tl.static_assert(M % block_M == 0)
     bx = tl.program_id(0)
 
     # T.copy(X[bx * block_M, 0], x)
+    offs_m = bx * block_M + tl.arange(0, block_M)
     offs_n = tl.arange(0, N)
-    x = tl.load(X + bx * block_M * N + offs_n).to(tl.float32)[None, :]
+    x = tl.load(X + offs_m[:, None] * N + offs_n[None, :]).to(tl.float32)
     row_max = tl.max(x)
     x = tl.exp(x - row_max)
     row_sum = tl.sum(x)
     x = x / row_sum
     # T.copy(x, Y[bx * block_M, 0])
-    tl.store(Y + bx * block_M * N + offs_n, tl.reshape(x, (N,)).to(tl.float16))
+    tl.store(Y + offs_m[:, None] * N + offs_n[None, :], x.to(tl.float16))
 
 
 # The constants of the kernels; tile sizes may be tuned here.
@@ -44,7 +46,7 @@ def softmax(X):
         with torch.cuda.device(X.device):
             return softmax(X)
     Y = torch.empty_like(X)
-    softmax_kernel[grid](X, Y, N=N, block_M=block_M, num_warps=8, num_stages=1)
+    softmax_kernel[grid](X, Y, M=M, N=N, block_M=block_M, num_warps=8, num_stages=1)
     return Y
 
 

@@ -69,7 +69,7 @@ def split_k_gemm(A, B, C):
             and A.is_contiguous()
             and B.is_contiguous()
             and C.is_contiguous()
-            and A.get_device() == B.get_device() == C.get_device()
+            and (not several_gpus or A.get_device() == B.get_device() == C.get_device())
         )
     except (AttributeError, IndexError, TypeError, ValueError):
         fits = False

@@ -83,8 +83,9 @@ class KernelFrame:
 
     def __init__(self, given: dict[str, Any]) -> None:
         self.position = here()
-        self.extents: tuple[Any, ...] = given.get("blocks", ())
-        if not 1 <= len(self.extents) <= 3:
+        # Without extents there is one program.
+        self.extents: tuple[Any, ...] = given.get("blocks") or (1,)
+        if len(self.extents) > 3:
             raise failure(
                 "T2T260",
                 f"T.Kernel has {len(self.extents)} grid extents",

@@ -117,5 +117,5 @@ def _to_integer(data: Array, dtype: np.dtype[Any]) -> Array:
     # 2**63 - 1 is no float64: rounded up it is already outside.
     above = float(limits.max) + (wide.itemsize < 8)
     inside = (whole >= float(limits.min)) & (whole < above)
-    clipped = np.where(whole < 0, limits.min, limits.max).astype(wide)
+    clipped = np.where(whole < 0, wide.type(limits.min), wide.type(limits.max))
     return np.where(inside, np.where(inside, whole, 0.0).astype(wide), clipped).astype(dtype)

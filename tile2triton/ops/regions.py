@@ -68,6 +68,10 @@ def match_copy(src: Region, dst: Region, facts: Facts) -> CopyMatch | None:
     levels = ("global", "shared", "fragment")
     source_decides = levels.index(src.scope) >= levels.index(dst.scope)
     source_axes, destination_axes = _long_axes(source), _long_axes(destination)
+    tile = source if source_decides else destination
+    if source.rank == destination.rank > 1 and source.sizes == destination.sizes:
+        # An extent with a name stays a dimension, so that it may be tuned to more than 1.
+        source_axes = destination_axes = _named_or_long_axes(tile)
     if len(source_axes) != len(destination_axes):
         return None
     deciding, axes = (source, source_axes) if source_decides else (destination, destination_axes)
@@ -134,6 +138,15 @@ def _completed(region: Region, other: Region) -> Region | None:
 
 def _long_axes(region: Region) -> tuple[int, ...]:
     return tuple(axis for axis, size in enumerate(region.sizes) if size != 1)
+
+
+def _named_or_long_axes(region: Region) -> tuple[int, ...]:
+    extents = region.extents or ()
+    return tuple(
+        axis
+        for axis, (size, extent) in enumerate(zip(region.sizes, extents, strict=True))
+        if size != 1 or not isinstance(extent, ast.Constant)
+    )
 
 
 def _same_shape(left: Region, right: Region) -> bool:

@@ -1,4 +1,4 @@
-"""A kernel with a dynamic size, a scalar parameter and an output."""
+"""A kernel of many checked arguments, and one that asks for too much memory."""
 
 import tile2triton
 import tile2triton.language as T
@@ -23,18 +23,20 @@ def scale(columns, block=16):
 
 
 @tile2triton.kernel(out_idx=[-1])
-def too_large_for_shared_memory(size=256):
-    """Holds two tiles of size x size in float32 at once for a product: 512 KiB at 256."""
+def too_large_for_shared_memory(block=64, num_stages=20, size=2048):
+    """Keeps the tiles of many iterations at once, 16 KiB each."""
 
     @T.prim_func
-    def product(A: T.Tensor((size, size), "float32"), C: T.Tensor((size, size), "float32")):
-        with T.Kernel(1, threads=256) as bx:
-            left = T.alloc_shared((size, size), "float32")
-            right = T.alloc_shared((size, size), "float32")
-            acc = T.alloc_fragment((size, size), "float32")
-            T.copy(A, left)
-            T.copy(A, right)
-            T.gemm(left, right, acc, clear_accum=True)
-            T.copy(acc, C)
+    def product(A: T.Tensor((size, size), "float16"), C: T.Tensor((size, size), "float32")):
+        with T.Kernel(size // block, size // block, threads=128) as (bx, by):
+            left = T.alloc_shared((block, block), "float16")
+            right = T.alloc_shared((block, block), "float16")
+            acc = T.alloc_fragment((block, block), "float32")
+            T.clear(acc)
+            for k in T.Pipelined(size // block, num_stages=num_stages):
+                T.copy(A[by * block, k * block], left)
+                T.copy(A[k * block, bx * block], right)
+                T.gemm(left, right, acc)
+            T.copy(acc, C[by * block, bx * block])
 
     return product
