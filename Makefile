@@ -29,6 +29,7 @@ test-old: $(OLD_READY)
 
 check: $(READY)
 	$(RUN) ruff check .
+	$(RUN) ruff format --check .
 	$(RUN) mypy
 
 setup: $(READY) $(OLD_READY)

@@ -62,7 +62,7 @@ PAIRS = (
     Pair(
         "bias + GELU",
         "elementwise",
-        ("bias_gelu",),
+        ("gelu", "bias_gelu"),
         "elementwise",
         ("bias_gelu_kernel", "bias_gelu"),
     ),

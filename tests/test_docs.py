@@ -5,6 +5,7 @@ import runpy
 from pathlib import Path
 
 import pytest
+import torch
 
 ROOT = Path(__file__).parent.parent
 PAGES = runpy.run_path(str(ROOT / "scripts/make_docs.py"))["PAGES"]
@@ -23,6 +24,18 @@ def test_generated_page_is_up_to_date(path):
 def test_readme_shows_the_first_kernel_as_it_is():
     kernel = code_blocks(ROOT / "README.md")[0]
     assert kernel in (ROOT / "examples/first_kernel.py").read_text()
+
+
+@pytest.mark.parametrize("block", [0, 1], ids=["eager", "lazy"])
+def test_kernels_of_the_guide_run(block, tmp_path):
+    # A kernel is read from its file, so the block becomes one.
+    script = tmp_path / "guide.py"
+    imports = "import torch, tile2triton\nimport tile2triton.language as T\n"
+    script.write_text(
+        imports + "x = torch.randn(4096)\n" + code_blocks(ROOT / "docs/guide.md")[block]
+    )
+    names = runpy.run_path(str(script))
+    torch.testing.assert_close(names["y"], names["x"] * 2)
 
 
 @pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)

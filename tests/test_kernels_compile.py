@@ -81,7 +81,6 @@ def test_kernel_compiles_and_fits(case: Case, target: str) -> None:
         pytest.skip("Triton 3.6 converts fp8 from sm_89 on only")
     for report in reports(case.transpiled(target)):
         assert report.ok, report.problem.render()
-        assert report.spills == 0
 
 
 # The tiles that kernels have by default are for Hopper; AMD's chips have less shared memory.

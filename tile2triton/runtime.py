@@ -169,7 +169,7 @@ def _require_one_device(name: str, arguments: Mapping[str, Any]) -> None:
 def _has_gpu() -> bool:
     import torch
 
-    return torch.cuda.is_available()
+    return bool(torch.cuda.is_available())
 
 
 def _is_tensor(value: Any) -> bool:

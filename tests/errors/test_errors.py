@@ -31,5 +31,11 @@ def test_message_names_the_line_and_the_remedy(program, request):
     assert f"tests/errors/programs/{program}.py:" in message
 
 
+def test_one_mistake_is_one_error():
+    several = {"two_mistakes", "gemm_on_tensors"}
+    for path in (HERE / "expected").glob("*.txt"):
+        assert (path.read_text().count("error[") == 1) == (path.stem not in several), path.stem
+
+
 def test_every_program_has_its_text_and_every_text_its_program():
     assert sorted(path.stem for path in (HERE / "expected").glob("*.txt")) == PROGRAMS

@@ -44,6 +44,10 @@ def add_broadcast(A, row, column, block_M=32, block_N=128, threads=128, dtype=T.
     return C
 
 
+def gelu(x):
+    return 0.5 * x * (1.0 + T.erf(x * math.sqrt(0.5)))
+
+
 @tile2triton.kernel
 def bias_gelu(X, bias, block_M=4, block_N=1024, threads=256, dtype=T.float16):
     """x Φ(x) with x = X + bias and Φ the normal distribution, in fp32 whatever the dtype."""
@@ -51,9 +55,6 @@ def bias_gelu(X, bias, block_M=4, block_N=1024, threads=256, dtype=T.float16):
     X: T.Tensor((M, N), dtype)
     bias: T.Tensor((N,), dtype)
     Y = T.empty((M, N), dtype)
-
-    def gelu(x):
-        return 0.5 * x * (1.0 + T.erf(x * math.sqrt(0.5)))
 
     with T.Kernel(T.ceildiv(N, block_N), T.ceildiv(M, block_M), threads=threads) as (bx, by):
         for i, j in T.Parallel(block_M, block_N):

@@ -22,7 +22,7 @@ class LazyKernel:
         self.options = options
         self.signature = inspect.signature(function)
         self._kernels: dict[Hashable, CompiledKernel] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def __call__(self, *arguments: Any, **keywords: Any) -> CompiledKernel:
         """The kernel for these parameters, made once. Raises `TileError` for a wrong kernel."""
