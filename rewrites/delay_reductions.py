@@ -1,7 +1,7 @@
 """Move a reduction of a tile behind the GEMM that reads the same tile transposed.
 
 Triton 3.6.0 on Hopper computes that GEMM wrong, silently, when the reduction stands first in a
-pipelined loop (`KNOWN_MISCOMPILES`); in the other order it is right.
+pipelined loop (`known_miscompiles.py`); in the other order it is right.
 
 before:
     def sums(A: T.Tensor((512, 128), "float16"), s: T.Tensor((128,), "float32")):
@@ -27,41 +27,10 @@ after:
 """
 
 import ast
-from dataclasses import dataclass
 
 from rewrites.facts import Facts
 from rewrites.quote import place
 from rewrites.tree import base_name, function_of, names_in, operator_call
-
-
-@dataclass(frozen=True)
-class Miscompile:
-    """A pattern that stock Triton compiles to wrong results, and how it is avoided."""
-
-    pattern: str
-    triton: str
-    targets: tuple[str, ...]
-    seen: str
-    avoided_by: str
-
-
-KNOWN_MISCOMPILES = (
-    Miscompile(
-        pattern="in a pipelined loop, tl.sum(a) before tl.dot(tl.trans(a), b) on one loaded tile",
-        triton="3.6.0",
-        targets=("cuda:90",),
-        seen="5000x128, BN=64, fp16 and bf16, num_warps=4, num_stages=4: relative error 1.3e-1",
-        avoided_by="the reduction is moved behind the GEMM; where it cannot be, two stages at most",
-    ),
-    Miscompile(
-        pattern="tl.dot on a descriptor's block (1, n, 1, m), reshaped to (n, m)",
-        triton="3.6.0",
-        targets=("cuda:90",),
-        seen="attention forward, (4, 4096, 32, 128) bf16, 128x128 tiles, 8 warps, 2 and 3 stages, "
-        "static trip count: relative error 7.9e-1",
-        avoided_by="descriptors have dimensions of extent 1 first",
-    ),
-)
 
 REDUCTIONS = ("reduce", "reduce_sum", "reduce_max", "reduce_min", "reduce_absmax", "reduce_abssum")
 

@@ -98,8 +98,8 @@ def descriptor_for(
         stride *= interval.low
         if stride % ALIGNMENT:
             return None
-    # Dimensions of extent 1 go first: Triton 3.6.0 on Hopper was seen to compile a dot on a block
-    # (1, 128, 1, 128) wrong, silently, and the same on (1, 1, 128, 128) right.
+    # Dimensions of extent 1 go first: a dot on a block (1, 128, 1, 128) was seen to go wrong, and
+    # the same on (1, 1, 128, 128) right (`known_miscompiles.py`).
     order = tuple(sorted(range(declared.rank), key=lambda d: d in sizes))
     block = tuple(extents.get(d, ast.Constant(1)) for d in order)
     wanted = [ast.dump(extent) for extent in block]

@@ -23,7 +23,7 @@ from rewrites.nodes import Blank, Comment
 from rewrites.quote import expr, name
 from rewrites.scalars import as_condition, logical, negate_condition
 from rewrites.space import Axis, Lowering, Space, index_list
-from rewrites.values import Value, arithmetic, cast, triton_dtype
+from rewrites.values import Value, arithmetic, cast, full
 
 
 def lower_parallel(lowering: Lowering, loop: ast.For) -> None:
@@ -167,12 +167,7 @@ def _filled(space: Space, value: Value, dtype: str) -> ast.expr:
     """A value over all axes of the space, for a variable that each element has."""
     new = cast(value, dtype)
     if new.weak or not new.axes:
-        return expr(
-            "tl.full(shape, value, dtype)",
-            shape=ast.Tuple(space.shape(), ast.Load()),
-            value=new.tree,
-            dtype=triton_dtype(dtype),
-        )
+        return full(ast.Tuple(space.shape(), ast.Load()), new.tree, dtype)
     if len(new.axes) < space.rank:
         shape = ast.Tuple(space.shape(), ast.Load())
         return expr("tl.broadcast_to(tree, shape)", tree=new.tree, shape=shape)

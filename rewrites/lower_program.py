@@ -35,11 +35,10 @@ from rewrites.lower_loops import loop_header
 from rewrites.lower_parallel import lower_parallel, statement_in_space
 from rewrites.nodes import Blank, Comment
 from rewrites.padding import zero_padded_tiles
-from rewrites.quote import stmts
 from rewrites.scalars import as_condition
 from rewrites.space import Lowering, Space
 from rewrites.tree import function_of
-from rewrites.values import cast, triton_dtype
+from rewrites.values import cast, strong
 
 
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
@@ -142,11 +141,10 @@ class _Program:
         if target in facts.variables:
             dtype = facts.variables[target]
             new = cast(value, dtype)
-            template = "target = value"
-            if new.weak and dtype not in ("int32", "float32", "bool"):
-                template = "target = tl.full((), value, dtype)"
-            trees = {"value": new.tree, "dtype": triton_dtype(dtype)}
-            lowering.out += stmts(template, target=target, **trees)
+            # Triton types a Python number that a loop carries as int32 or float32.
+            if dtype not in ("int32", "float32", "bool"):
+                new = strong(new)
+            lowering.emit("target = value", target=target, value=new.tree)
             return
         environment = lowering.environment
         environment.ranges[target] = environment.range(tree)

@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rewrites.dtypes import is_float
+from rewrites.dtypes import bits, is_float, is_integer
 from rewrites.environment import Environment
 from rewrites.errors import refuse
 from rewrites.facts import Facts, Tensor
@@ -39,13 +39,20 @@ def load(space: "Space", tensor: Tensor, where: Address) -> ast.expr:
     """The `tl.load` for an address."""
     if where.mask is None:
         return expr("tl.load(pointer)", pointer=where.pointer)
+    other: ast.expr = literal(0.0 if is_float(tensor.dtype) else 0)
+    template = "tl.load(pointer, mask=mask, other=other)"
     safe = space.lowering.safe_values.get(tensor.name)
-    other = safe or literal(0.0 if is_float(tensor.dtype) else 0)
+    if safe is not None and is_integer(tensor.dtype) and bits(tensor.dtype) < 32:
+        # Triton 3.6.0 fills vectors of narrow integers wrong (`known_miscompiles.py`).
+        template = f"tl.where(mask, {template}, safe)"
+    elif safe is not None:
+        other = safe
     return expr(
-        "tl.load(pointer, mask=mask, other=other)",
+        template,
         pointer=where.pointer,
         mask=where.mask.tree,
         other=other,
+        safe=safe or other,
     )
 
 

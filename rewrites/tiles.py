@@ -10,7 +10,7 @@ from rewrites.errors import RewriteError, refuse
 from rewrites.facts import Tile
 from rewrites.quote import expr, name
 from rewrites.scalars import logical
-from rewrites.values import Value, cast, triton_dtype
+from rewrites.values import Value, cast, full, strong, triton_dtype
 
 if TYPE_CHECKING:
     from rewrites.space import Space
@@ -76,12 +76,7 @@ def write(
         mask = logical(ast.And(), keep)
         tree = expr("tl.where(mask, new, old)", mask=mask.tree, new=tree, old=name(buffer))
     elif new.weak or not covered:
-        tree = expr(
-            "tl.full(shape, value, dtype)",
-            shape=_shape(tile),
-            value=tree,
-            dtype=triton_dtype(tile.dtype),
-        )
+        tree = full(_shape(tile), tree, tile.dtype)
     elif any(d not in covered and length > 1 for d, length in enumerate(lengths(tile))):
         tree = expr("tl.broadcast_to(tree, shape)", tree=tree, shape=_shape(tile))
     lowering.emit("buffer = tree", buffer=buffer, tree=tree)
@@ -353,7 +348,7 @@ def _write_scalar(space: "Space", tile: Tile, value: Value, node: ast.AST) -> No
             inside = expr("tl.max(inside.to(tl.int32)) != 0", inside=inside)
         tree = expr("tl.where(mask, new, old)", mask=inside, new=tree, old=name(tile.name))
     elif new.weak and tile.dtype not in ("int32", "float32"):
-        tree = expr("tl.full((), value, dtype)", value=tree, dtype=triton_dtype(tile.dtype))
+        tree = strong(new).tree
     space.lowering.emit("buffer = tree", buffer=tile.name, tree=tree)
 
 

@@ -49,8 +49,7 @@ def cast(value: Value, dtype: str) -> Value:
             return value
         if isinstance(value.number, (int, float)) and _is_same_kind_of_literal(value, dtype):
             return replace(_retype_literal(value, dtype), dtype=dtype)
-        filled = expr("tl.full((), value, dtype)", value=value.tree, dtype=triton_dtype(dtype))
-        return Value(filled, dtype, value.axes)
+        return Value(full(ast.Tuple([], ast.Load()), value.tree, dtype), dtype, value.axes)
     if value.dtype == dtype:
         return value
     tree = value.tree
@@ -66,8 +65,17 @@ def strong(value: Value) -> Value:
     """`value` as a typed Triton value, never a Python number."""
     if not value.weak:
         return value
-    filled = expr("tl.full((), value, dtype)", value=value.tree, dtype=triton_dtype(value.dtype))
-    return Value(filled, value.dtype, value.axes)
+    shape = ast.Tuple([], ast.Load())
+    return Value(full(shape, value.tree, value.dtype), value.dtype, value.axes)
+
+
+def full(shape: ast.expr, value: ast.expr, dtype: str) -> ast.expr:
+    """`tl.full`, which has no fp8 numbers other than 0."""
+    if bits(dtype) == 8 and is_float(dtype):
+        template = "tl.full(shape, value, tl.float32).to(dtype)"
+    else:
+        template = "tl.full(shape, value, dtype)"
+    return expr(template, shape=shape, value=value, dtype=triton_dtype(dtype))
 
 
 def arithmetic(op: ast.operator, left: Value, right: Value) -> Value:

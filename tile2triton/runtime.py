@@ -43,7 +43,9 @@ def import_module(text: str, path: Path, suffix: str = "") -> ModuleType:
     The text itself is run, not the file, so that neither a byte-code cache nor an edit between
     writing and importing can put something else in its place.
     """
-    linecache.checkcache(str(path))
+    # Triton reads a kernel's source through `linecache`; without a time the entry is not checked.
+    lines = text.splitlines(keepends=True)
+    linecache.cache[str(path)] = (len(text), None, lines, str(path))
     module = ModuleType(f"tile2triton_emitted_{path.stem}{suffix}")
     module.__file__ = str(path)
     # Triton and pickle look a function's module up by name.

@@ -8,8 +8,9 @@ from rewrites.environment import padded
 from rewrites.errors import Problem
 from rewrites.facts import Facts
 from rewrites.lower_parallel import store
+from rewrites.quote import expr
 from rewrites.space import Space
-from rewrites.values import cast, triton_dtype
+from rewrites.values import cast, full, triton_dtype
 from tile2triton.ops.base import Operator
 from tile2triton.ops.lowerings import indices_of, space_of_region
 from tile2triton.ops.regions import as_written, is_region, read_region, region_problems
@@ -73,15 +74,11 @@ def lower(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> None:
         new = cast(value, tile.dtype)
         shape = [padded(e, t) for e, t in zip(tile.shape, tile.trees, strict=True)]
         is_zero = new.number == 0 and new.weak
-        space.lowering.emit(
-            "target = tl.zeros(shape, dtype)"
-            if is_zero
-            else "target = tl.full(shape, value, dtype)",
-            target=tile.name,
-            shape=ast.Tuple(shape, ast.Load()),
-            value=new.tree,
-            dtype=triton_dtype(tile.dtype),
-        )
+        lengths = ast.Tuple(shape, ast.Load())
+        filled = full(lengths, new.tree, tile.dtype)
+        if is_zero:
+            filled = expr("tl.zeros(n, dtype)", n=lengths, dtype=triton_dtype(tile.dtype))
+        space.lowering.emit("target = filled", target=tile.name, filled=filled)
         return
     if region.extents is None or (tile is not None and tile.is_scalar):
         store(space, region.buffer, list(region.starts), value, node)

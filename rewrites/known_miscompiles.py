@@ -1,0 +1,43 @@
+"""Patterns that stock Triton was seen to compile to wrong results, silently, and what avoids them.
+
+Each row was measured on an H200; the rewrites and lowerings that avoid a row refer to this table.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Miscompile:
+    """A pattern that stock Triton compiles to wrong results, and how it is avoided."""
+
+    pattern: str
+    triton: str
+    targets: tuple[str, ...]
+    seen: str
+    avoided_by: str
+
+
+KNOWN_MISCOMPILES = (
+    Miscompile(
+        pattern="in a pipelined loop, tl.sum(a) before tl.dot(tl.trans(a), b) on one loaded tile",
+        triton="3.6.0",
+        targets=("cuda:90",),
+        seen="5000x128, BN=64, fp16 and bf16, num_warps=4, num_stages=4: relative error 1.3e-1",
+        avoided_by="the reduction is moved behind the GEMM; where it cannot be, two stages at most",
+    ),
+    Miscompile(
+        pattern="tl.dot on a descriptor's block (1, n, 1, m), reshaped to (n, m)",
+        triton="3.6.0",
+        targets=("cuda:90",),
+        seen="attention forward, (4, 4096, 32, 128) bf16, 128x128 tiles, 8 warps, 2 and 3 stages, "
+        "static trip count: relative error 7.9e-1",
+        avoided_by="descriptors have dimensions of extent 1 first",
+    ),
+    Miscompile(
+        pattern="tl.load(int8 pointers, mask=…, other=-99) with vectors of several elements",
+        triton="3.6.0",
+        targets=("cuda:90",),
+        seen="every second masked element reads -1: the vector's fill is made of sign bits",
+        avoided_by="narrow integers are loaded with other=0, and tl.where puts the fill there",
+    ),
+)
