@@ -16,17 +16,35 @@ after:
 import ast
 from collections.abc import Iterator
 
+from rewrites.environment import environment_of
 from rewrites.errors import Problem, RewriteError
 from rewrites.facts import Facts
 from rewrites.space import index_list
+from rewrites.tree import function_of
 
 
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
     """Raise one error with all problems; a correct program is returned as it is."""
     problems = [problem for node in ast.walk(tree) for problem in _problems(node, facts)]
+    problems += _too_long(tree, facts)
     if problems:
         raise RewriteError(*problems)
     return tree
+
+
+def _too_long(tree: ast.Module, facts: Facts) -> Iterator[Problem]:
+    """Indices have 32 bits, so a dimension has less than 2³¹ elements."""
+    known = environment_of(facts)
+    for tensor in facts.tensors.values():
+        for dimension, extent in enumerate(tensor.shape):
+            length = known.range(extent).low
+            if length is not None and length >= 2**31:
+                yield Problem(
+                    function_of(tree),
+                    "T2T320",
+                    f"dimension {dimension} of `{tensor.name}` has {length} elements",
+                    hint="a dimension may have up to 2**31 - 1; split it in two",
+                )
 
 
 def _problems(node: ast.AST, facts: Facts) -> Iterator[Problem]:

@@ -40,6 +40,9 @@ def gemm(A, B):
             and A.dtype == B.dtype == torch.float16
             and A.is_contiguous()
             and B.is_contiguous()
+            and M < 2**31
+            and K < 2**31
+            and N < 2**31
             and (not several_gpus or A.get_device() == B.get_device())
         )
     except (AttributeError, IndexError, TypeError, ValueError):

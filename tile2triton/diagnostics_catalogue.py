@@ -650,6 +650,13 @@ CATALOGUE: dict[str, Entry] = {
         title="An operator that cannot stand here",
         explanation="Inside T.Parallel and in scalar code stand operators on elements.",
     ),
+    "T2T320": Entry(
+        title="A dimension of 2³¹ elements or more",
+        explanation=(
+            "Indices along a dimension have 32 bits. A tensor may have more elements than that,"
+            " over several dimensions: its offsets are then computed in 64 bits."
+        ),
+    ),
     # Run time.
     "T2T401": Entry(
         title="A kernel that needs more than the GPU has",

@@ -74,7 +74,8 @@ def checked_arguments(facts: Facts, host: HostNames) -> list[ast.stmt]:
         body += _call_checked(tensor, first, known, facts, host)
         known |= {key for key, (source, _) in facts.dims.items() if source == tensor.name}
         first = first or tensor
-    body += stmts(f"raise ValueError('these arguments do not fit {facts.name}')")
+    reason = "a size of 2**31 or more does not fit" if facts.dims else "these arguments do not fit"
+    body += stmts(f"raise ValueError('{reason} {facts.name}')")
     (refuse,) = stmts("def refuse(): pass", refuse=host.refuse)
     assert isinstance(refuse, ast.FunctionDef)
     refuse.name = host.refuse
@@ -128,6 +129,9 @@ def _conditions(facts: Facts, host: HostNames) -> Iterable[ast.expr]:
     for tensor in tensors:
         if tensor.rank > 0:
             yield expr("tensor.is_contiguous()", tensor=name(tensor.name))
+    # Indices have 32 bits; offsets, which are products of sizes, have 64 where they need them.
+    for key in facts.dims:
+        yield expr("size < 2**31", size=name(key))
     if len(tensors) > 1:
         # With one GPU, Triton itself refuses a tensor that is not there; the check costs 0.4 us.
         devices = [expr("tensor.get_device()", tensor=name(tensor.name)) for tensor in tensors]
