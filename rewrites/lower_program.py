@@ -28,16 +28,16 @@ after:
 import ast
 
 from rewrites.descriptors import plan_descriptors
-from rewrites.environment import Names, environment_of
+from rewrites.environment import Names, environment_of, next_power_of_two
 from rewrites.errors import Problem, RewriteError, refuse
-from rewrites.facts import Facts
+from rewrites.facts import Facts, Tile
 from rewrites.lower_loops import loop_header
 from rewrites.lower_parallel import lower_parallel, statement_in_space
 from rewrites.nodes import Blank, Comment
 from rewrites.padding import zero_padded_tiles
 from rewrites.scalars import as_condition
 from rewrites.space import Lowering, Space
-from rewrites.tree import function_of
+from rewrites.tree import function_of, names_in
 from rewrites.values import cast, strong
 
 
@@ -135,6 +135,7 @@ class _Program:
                 facts.operators[function].kind == "allocation"
             ):
                 if target not in facts.variables:
+                    self._assert_extents(facts.tiles[target])
                     return
                 tree = facts.operators[function].arguments(tree)["init"]
         value = Space(lowering).value(tree)
@@ -152,6 +153,19 @@ class _Program:
         if value.weak:
             environment.unrolled.add(target)
         lowering.emit("target = value", target=target, value=value.tree)
+
+    def _assert_extents(self, tile: Tile) -> None:
+        """Lengths that lowering settles by an extent's value hold for that value only."""
+        for extent, tree in zip(tile.shape, tile.trees, strict=True):
+            has_name = bool(names_in(tree) & self.facts.constants.keys())
+            is_padded = next_power_of_two(extent) != extent and not isinstance(tree, ast.Name)
+            if has_name and (tile.is_scalar or is_padded):
+                length = Space(self.lowering).value(tree).tree
+                self.lowering.emit(
+                    "tl.static_assert(length == extent)",
+                    length=length,
+                    extent=ast.Constant(extent),
+                )
 
 
 def block_variables(block: ast.With) -> list[str]:

@@ -51,6 +51,13 @@ class Lowering:
         self.emit("target = tree", target=identifier, tree=tree)
         return name(identifier)
 
+    def lanes(self, extent: int, tree: ast.expr, position: int, rank: int) -> ast.expr:
+        """The indices along one dimension of a tile, named, with extent 1 in the others."""
+        arange = expr("tl.arange(0, n)", n=padded(extent, tree))
+        return expand_dims(
+            self.assign(f"offs_{offset_name(tree, 'lanes')}", arange), position, rank
+        )
+
     @contextmanager
     def block(self) -> Iterator[list[ast.stmt]]:
         """Collect statements apart, for the body of a loop or branch."""
@@ -235,7 +242,7 @@ class Space:
             assert position is not None
             axis = self.axes[position]
             lane = _Lane(self.lowering, axis)
-            base = f"offs_{offset_name(axis)}"
+            base = f"offs_{offset_name(axis.tree, axis.variable)}"
             self._vectors[key] = (
                 self.lowering.assign(base, lane.value(tree).tree),
                 position,
@@ -322,11 +329,11 @@ def index_list(subscript: ast.Subscript) -> list[ast.expr]:
     return [subscript.slice]
 
 
-def offset_name(axis: Axis) -> str:
+def offset_name(tree: ast.expr, default: str) -> str:
     """A short name for the offsets along an axis, from how its extent is written."""
-    if isinstance(axis.tree, ast.Name):
-        text = axis.tree.id.lower()
-        for prefix in ("block_", "blk_", "tile_", "chunk_"):
-            text = text.removeprefix(prefix)
-        return text.removesuffix("_size")
-    return axis.variable.strip("_").lower()
+    if not isinstance(tree, ast.Name):
+        return default.strip("_").lower()
+    text = tree.id.lower()
+    for prefix in ("block_", "blk_", "tile_", "chunk_"):
+        text = text.removeprefix(prefix)
+    return text.removesuffix("_size")

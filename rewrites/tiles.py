@@ -163,11 +163,8 @@ def from_space(
 
 def lanes(space: "Space", tile: Tile, dimension: int) -> ast.expr:
     """The indices along a dimension of the tile, in the tile's rank."""
-    from rewrites.space import expand_dims
-
-    length = padded(tile.shape[dimension], tile.trees[dimension])
-    arange = expr("tl.arange(0, length)", length=length)
-    return expand_dims(arange, dimension, tile.rank)
+    extent, tree = tile.shape[dimension], tile.trees[dimension]
+    return space.lowering.lanes(extent, tree, dimension, tile.rank)
 
 
 def _varies(space: "Space", place: Place) -> bool:
@@ -246,14 +243,13 @@ def _gather_flat(space: "Space", tile: Tile, tree: ast.expr, value: Value) -> Va
 
 def _limits(space: "Space", tile: Tile, dimension: int, place: Place, node: ast.AST) -> list[Value]:
     """Conditions on a dimension's lanes where a write reaches only some of them."""
+    is_whole = place.axis is None or space.axes[place.axis].extent == tile.shape[dimension]
+    if place.index is None and is_whole:
+        return []
     here = lanes(space, tile, dimension)
     reach = frozenset([dimension])
     if place.index is None:
-        if place.axis is None:
-            return []
-        extent = space.axes[place.axis].extent
-        if extent == tile.shape[dimension]:
-            return []
+        assert place.axis is not None
         limit = space.axes[place.axis].tree
         return [Value(expr("here < limit", here=here, limit=limit), "bool", reach)]
     if place.axis is None:

@@ -20,6 +20,8 @@ def flash_attention_overlapped(
     shape = (batch, seq_len, heads, dim) if layout == "bshd" else (batch, heads, seq_len, dim)
     # With log2(e) folded into the scale, exp2 computes exp.
     scale = dim**-0.5 * 1.4426950408889634
+    # Each warp has whole rows, so that a row's maximum needs no other warp.
+    rowwise = T.GemmWarpPolicy.FullRow
 
     def rows(X, b, h, first):
         region = slice(first, first + block)
@@ -52,7 +54,7 @@ def flash_attention_overlapped(
             top = last - bx if is_causal else last
             T.copy(rows(Q, bz, by, row), Q_shared)
             T.copy(rows(K, bz, by, top * block), K_shared)
-            T.gemm(Q_shared, K_shared, scores, transpose_B=True, clear_accum=True)
+            T.gemm(Q_shared, K_shared, scores, transpose_B=True, policy=rowwise, clear_accum=True)
             if is_causal or seq_len % block != 0:
                 for i, j in T.Parallel(block, block):
                     seen = j <= i if is_causal else top * block + j < seq_len
@@ -65,11 +67,13 @@ def flash_attention_overlapped(
 
             for step in T.Pipelined(top, num_stages=num_stages):
                 T.copy(rows(K, bz, by, (top - step - 1) * block), K_shared)
-                T.gemm(Q_shared, K_shared, scores, transpose_B=True, clear_accum=True)
+                T.gemm(
+                    Q_shared, K_shared, scores, transpose_B=True, policy=rowwise, clear_accum=True
+                )
                 # The tensor cores work on this while the softmax of the next block runs.
                 T.copy(rows(V, bz, by, (top - step) * block), V_shared)
                 T.copy(weights, weights_cast)
-                T.gemm(weights_cast, V_shared, acc)
+                T.gemm(weights_cast, V_shared, acc, policy=rowwise)
                 T.reduce_max(scores, new_max, dim=1)
                 for i in T.Parallel(block):
                     new_max[i] = T.max(row_max[i], new_max[i])
@@ -85,7 +89,7 @@ def flash_attention_overlapped(
 
             T.copy(rows(V, bz, by, 0), V_shared)
             T.copy(weights, weights_cast)
-            T.gemm(weights_cast, V_shared, acc)
+            T.gemm(weights_cast, V_shared, acc, policy=rowwise)
             for i, j in T.Parallel(block, dim):
                 acc[i, j] = acc[i, j] / row_sum[i]
             T.copy(acc, rows(O, bz, by, row))

@@ -8,7 +8,7 @@ import numpy as np
 
 from rewrites import tiles
 from rewrites.dtypes import bits, is_float
-from rewrites.environment import next_power_of_two, padded
+from rewrites.environment import next_power_of_two
 from rewrites.errors import Problem, refuse
 from rewrites.facts import Facts
 from rewrites.lower_parallel import store
@@ -87,18 +87,18 @@ def check(call: ast.Call, facts: Facts) -> Iterator[Problem]:
                 arguments[side],
                 "T2T226",
                 f"T.gemm multiplies tiles on the chip, but `{as_written(arguments[side])}` is a "
-                "global tensor.",
+                "global tensor",
                 (),
-                "Copy it into a tile from T.alloc_shared first.",
+                "copy it into a tile from T.alloc_shared first",
             )
         elif len(matrix_axes(region)) != 2:
             yield Problem(
                 arguments[side],
                 "T2T220",
                 f"T.gemm takes tiles of two dimensions; further leading dimensions have extent 1, "
-                f"but `{as_written(arguments[side])}` has shape {region.shape_text}.",
+                f"but `{as_written(arguments[side])}` has shape {region.shape_text}",
                 (),
-                "Pick one matrix of it with an index, such as `tile[stage, :, :]`.",
+                "pick one matrix of it with an index, such as `tile[stage, :, :]`",
             )
         else:
             regions[side] = region
@@ -110,9 +110,9 @@ def check(call: ast.Call, facts: Facts) -> Iterator[Problem]:
                 arguments[flag],
                 "T2T204",
                 f"`{flag}={as_written(arguments[flag])}` must be known when the kernel is "
-                "compiled.",
+                "compiled",
                 (),
-                "Write True or False.",
+                "write True or False",
             )
         transposed[flag[-1]] = bool(value)
     if len(regions) == 3:
@@ -148,9 +148,9 @@ def _sizes(
             yield Problem(
                 call,
                 codes[letter],
-                f"The {meaning[letter]} of T.gemm differ: "
+                f"the {meaning[letter]} of T.gemm differ: "
                 f"`{as_written(regions[left].node)}` has {letter} = {first}, "
-                f"`{as_written(regions[right].node)}` has {letter} = {second}.",
+                f"`{as_written(regions[right].node)}` has {letter} = {second}",
                 tuple(
                     f"{as_written(regions[side].node)}: {regions[side].shape_text} "
                     f"{regions[side].dtype}"
@@ -158,7 +158,7 @@ def _sizes(
                 )
                 + tuple(flags),
                 "A is (M, K), B is (K, N), C is (M, N); write transpose_A=True or "
-                "transpose_B=True where a tile lies the other way.",
+                "transpose_B=True where a tile lies the other way",
             )
             # One operand of a wrong shape differs from both others; the first says enough.
             return
@@ -171,9 +171,9 @@ def _types(call: ast.Call, regions: dict[str, Region]) -> Iterator[Problem]:
         yield Problem(
             call,
             "T2T223",
-            "T.gemm multiplies two tiles of one type.",
+            "T.gemm multiplies two tiles of one type",
             found,
-            "Copy one of them into a tile of the other's type first: T.copy casts.",
+            "copy one of them into a tile of the other's type first: T.copy casts",
         )
         return
     for side in (a, b):
@@ -181,9 +181,9 @@ def _types(call: ast.Call, regions: dict[str, Region]) -> Iterator[Problem]:
             yield Problem(
                 side.node,
                 "T2T224",
-                f"Tensor cores do not multiply {side.dtype}.",
+                f"tensor cores do not multiply {side.dtype}",
                 found,
-                f"Use one of {', '.join(OPERAND_DTYPES)}.",
+                f"use one of {', '.join(OPERAND_DTYPES)}",
             )
             return
     accumulators = {"int8": ("int32",), "float64": ("float64",)}.get(a.dtype, FLOAT_ACCUMULATORS)
@@ -191,9 +191,9 @@ def _types(call: ast.Call, regions: dict[str, Region]) -> Iterator[Problem]:
         yield Problem(
             regions["C"].node,
             "T2T225",
-            f"Products of {a.dtype} are not added up in {c.dtype}.",
+            f"products of {a.dtype} are not added up in {c.dtype}",
             found,
-            f"Allocate the accumulator as {' or '.join(accumulators)}.",
+            f"allocate the accumulator as {' or '.join(accumulators)}",
         )
 
 
@@ -287,8 +287,7 @@ def _operand(space: Space, tree: ast.expr, transposed: bool, inner: int, node: a
     tile = space.facts.tiles[region.buffer]
     is_padded = next_power_of_two(size) != size
     if is_padded and not (region.whole and tile.name in space.lowering.zero_padded):
-        lanes = expr("tl.arange(0, n)", n=padded(size, _extent(region, axes[inner])))
-        lanes = expr("x[None, :]" if inner else "x[:, None]", x=lanes)
+        lanes = space.lowering.lanes(size, _extent(region, axes[inner]), inner, 2)
         operand = expr(
             "tl.where(lanes < n, x, zero)",
             lanes=lanes,

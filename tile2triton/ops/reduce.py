@@ -8,12 +8,12 @@ import numpy as np
 
 from rewrites import tiles
 from rewrites.dtypes import bits, is_float
-from rewrites.environment import next_power_of_two, padded
+from rewrites.environment import next_power_of_two
 from rewrites.errors import Problem
 from rewrites.facts import Facts
 from rewrites.lower_parallel import store
 from rewrites.quote import expr, literal, name
-from rewrites.space import Axis, Space, expand_dims
+from rewrites.space import Axis, Space
 from rewrites.values import Value as Typed
 from rewrites.values import cast as typed_cast
 from tile2triton.ops.base import Operator
@@ -136,9 +136,9 @@ def check(call: ast.Call, facts: Facts) -> Iterator[Problem]:
         yield Problem(
             kind,
             "T2T233",
-            f"`{as_written(kind)}` is no kind of reduction.",
+            f"`{as_written(kind)}` is no kind of reduction",
             (),
-            f"Write one of {', '.join(map(repr, KINDS))}.",
+            f"write one of {', '.join(map(repr, KINDS))}",
         )
     problems = [*region_problems(buffer, facts), *region_problems(out, facts)]
     yield from problems
@@ -151,9 +151,9 @@ def check(call: ast.Call, facts: Facts) -> Iterator[Problem]:
                 region.node,
                 "T2T232",
                 f"T.{name} works on tiles on the chip, but `{as_written(region.node)}` is a "
-                "global tensor.",
+                "global tensor",
                 (),
-                "Copy through a tile from T.alloc_fragment.",
+                "copy through a tile from T.alloc_fragment",
             )
             return
     axis = static_value(dim, facts)
@@ -163,9 +163,9 @@ def check(call: ast.Call, facts: Facts) -> Iterator[Problem]:
             dim,
             "T2T231",
             f"`{as_written(buffer)}` has {rank} dimensions, so `dim={as_written(dim)}` is none "
-            "of them.",
+            "of them",
             (f"{as_written(buffer)}: {source.shape_text}",),
-            f"Write a dim from {-rank} to {rank - 1}.",
+            f"write a dim from {-rank} to {rank - 1}",
         )
         return
     axis %= rank
@@ -176,13 +176,13 @@ def check(call: ast.Call, facts: Facts) -> Iterator[Problem]:
         yield Problem(
             call,
             "T2T230",
-            f"The output of T.{name} has the wrong shape: `{as_written(buffer)}` reduced along "
-            f"dim {axis} is {shapes}.",
+            f"the output of T.{name} has the wrong shape: `{as_written(buffer)}` reduced along "
+            f"dim {axis} is {shapes}",
             (
                 f"{as_written(buffer)}: {source.shape_text}",
                 f"{as_written(out)}: {target.shape_text}",
             ),
-            f"Allocate `{as_written(out)}` as {shapes}, or reduce along another dim.",
+            f"allocate `{as_written(out)}` as {shapes}, or reduce along another dim",
         )
 
 
@@ -256,9 +256,7 @@ def _lower(space: Space, kind: str, arguments: dict[str, ast.expr], node: ast.Ca
     assert size is not None
     if next_power_of_two(size) != size and not _padding_is_harmless(space, source, kind):
         assert source.extents is not None
-        lanes = expand_dims(
-            expr("tl.arange(0, n)", n=padded(size, source.extents[axis])), axis, source.rank
-        )
+        lanes = space.lowering.lanes(size, source.extents[axis], axis, source.rank)
         tree = expr(
             "tl.where(lanes < n, x, identity)",
             lanes=lanes,
