@@ -53,7 +53,10 @@ class _Flow:
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
-        self.needed: set[str] = set()
+        # The declaration that each name stands for, which equal tiles may share, and those that
+        # need a first value.
+        self.declared: dict[str, ast.stmt] = {}
+        self.needed: set[ast.stmt] = set()
 
     def block(self, body: list[ast.stmt], written: set[str]) -> set[str]:
         """Visit in order; returns the tiles that are written at the end."""
@@ -87,17 +90,19 @@ class _Flow:
                 self.read(value, written)
                 self.read(target, written)
                 return written
-            case ast.Assign(value=ast.Call(func=ast.Attribute(attr=function))) if (
-                self.facts.operators[function].kind == "allocation"
-            ):
-                return written
+            case ast.Assign(
+                targets=[ast.Name(id=name)], value=ast.Call(func=ast.Attribute(attr=function))
+            ) if self.facts.operators[function].kind == "allocation":
+                self.declared[name] = statement
+                return written - {name}
             case ast.Assign(value=value):
                 self.read(value, written)
         return written
 
     def read(self, tree: ast.AST, written: set[str]) -> None:
         """A tile that is read before it is wholly written needs a first value."""
-        self.needed |= (names_in(tree) & set(self.facts.tiles)) - written
+        for name in (names_in(tree) & self.facts.tiles.keys()) - written:
+            self.needed.add(self.declared[name])
 
     def _operator(self, function: str, call: ast.Call, written: set[str]) -> set[str]:
         operator = self.facts.operators[function]
@@ -191,11 +196,11 @@ def _covers(target: ast.Subscript, tile: Tile, extents: dict[str, str]) -> bool:
     )
 
 
-def _insert(body: list[ast.stmt], needed: set[str]) -> None:
+def _insert(body: list[ast.stmt], needed: set[ast.stmt]) -> None:
     for index in range(len(body) - 1, -1, -1):
         statement = body[index]
         match statement:
-            case ast.Assign(targets=[ast.Name(id=name)]) if name in needed:
+            case ast.Assign(targets=[ast.Name(id=name)]) if statement in needed:
                 (clear,) = stmts("T.clear(tile)", tile=name)
                 body.insert(index + 1, place(clear, statement))
             case ast.With() | ast.For() | ast.While() | ast.If():

@@ -23,7 +23,7 @@ from rewrites.nodes import Blank, Comment
 from rewrites.quote import expr, name
 from rewrites.scalars import as_condition, logical, negate_condition
 from rewrites.space import Axis, Lowering, Space, index_list
-from rewrites.values import Value, arithmetic, cast, full
+from rewrites.values import Value, arithmetic, cast, full, stored
 
 
 def lower_parallel(lowering: Lowering, loop: ast.For) -> None:
@@ -165,7 +165,7 @@ def _assign_name(space: Space, target: str, tree: ast.expr, node: ast.stmt) -> N
 
 def _filled(space: Space, value: Value, dtype: str) -> ast.expr:
     """A value over all axes of the space, for a variable that each element has."""
-    new = cast(value, dtype)
+    new = stored(value, dtype)
     if new.weak or not new.axes:
         return full(ast.Tuple(space.shape(), ast.Load()), new.tree, dtype)
     if len(new.axes) < space.rank:

@@ -38,7 +38,7 @@ from rewrites.padding import zero_padded_tiles
 from rewrites.scalars import as_condition
 from rewrites.space import Lowering, Space
 from rewrites.tree import function_of, names_in
-from rewrites.values import cast, strong
+from rewrites.values import stored, strong
 
 
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
@@ -141,7 +141,7 @@ class _Program:
         value = Space(lowering).value(tree)
         if target in facts.variables:
             dtype = facts.variables[target]
-            new = cast(value, dtype)
+            new = stored(value, dtype)
             # Triton types a Python number that a loop carries as int32 or float32.
             if dtype not in ("int32", "float32", "bool"):
                 new = strong(new)

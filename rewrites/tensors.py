@@ -10,7 +10,7 @@ from rewrites.errors import refuse
 from rewrites.facts import Facts, Tensor
 from rewrites.quote import expr, literal, name
 from rewrites.scalars import logical
-from rewrites.values import Value, cast
+from rewrites.values import Value, cast, stored
 
 if TYPE_CHECKING:
     from rewrites.space import Space
@@ -63,7 +63,7 @@ def write(
     tensor = space.facts.tensors[buffer]
     where = address(space, buffer, indices, node)
     refuse_races(space, where.axes, node, buffer)
-    stored = cast(value, tensor.dtype)
+    new = stored(value, tensor.dtype)
     template = "tl.store(pointer, value)"
     mask = where.mask
     if mask is not None:
@@ -71,7 +71,7 @@ def write(
     space.lowering.emit(
         template,
         pointer=where.pointer,
-        value=stored.tree,
+        value=new.tree,
         **({} if mask is None else {"mask": mask.tree}),
     )
 

@@ -10,7 +10,7 @@ from rewrites.errors import RewriteError, refuse
 from rewrites.facts import Tile
 from rewrites.quote import expr, name
 from rewrites.scalars import logical
-from rewrites.values import Value, cast, full, strong, triton_dtype
+from rewrites.values import Value, full, stored, strong, triton_dtype
 
 if TYPE_CHECKING:
     from rewrites.space import Space
@@ -64,7 +64,7 @@ def write(
     for dimension, place in enumerate(places):
         keep += _limits(space, tile, dimension, place, node)
     condition = space.condition()
-    new = cast(value, tile.dtype)
+    new = stored(value, tile.dtype)
     tree, covered = from_space(space, tile, new, order)
     shifted = [d for d, p in enumerate(places) if p.axis is not None and p.index is not None]
     for dimension in shifted:
@@ -333,7 +333,7 @@ def _start(space: "Space", place: Place, node: ast.AST, buffer: str) -> Value:
 def _write_scalar(space: "Space", tile: Tile, value: Value, node: ast.AST) -> None:
     """A tile of one element is a scalar in Triton."""
     _refuse_missing(space, tile, [], value, node)
-    new = cast(value, tile.dtype)
+    new = stored(value, tile.dtype)
     tree = new.tree
     if new.axes:
         tree = expr("tl.sum(tree)", tree=tree)

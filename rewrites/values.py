@@ -47,7 +47,7 @@ def cast(value: Value, dtype: str) -> Value:
     if value.weak:
         if value.dtype == dtype:
             return value
-        if isinstance(value.number, (int, float)) and _is_same_kind_of_literal(value, dtype):
+        if _is_same_kind_of_literal(value, dtype) and _keeps(value, dtype):
             return replace(_retype_literal(value, dtype), dtype=dtype)
         return Value(full(ast.Tuple([], ast.Load()), value.tree, dtype), dtype, value.axes)
     if value.dtype == dtype:
@@ -59,6 +59,13 @@ def cast(value: Value, dtype: str) -> Value:
     if _needs_float32(value.dtype, dtype):
         tree = expr("tree.to(tl.float32)", tree=tree)
     return Value(expr("tree.to(dtype)", tree=tree, dtype=triton_dtype(dtype)), dtype, value.axes)
+
+
+def stored(value: Value, dtype: str) -> Value:
+    """`value` for a place that rounds it to `dtype` itself: there a literal stays one."""
+    if value.weak and value.number is not None and _is_same_kind_of_literal(value, dtype):
+        return replace(_retype_literal(value, dtype), dtype=dtype)
+    return cast(value, dtype)
 
 
 def strong(value: Value) -> Value:
@@ -118,7 +125,18 @@ def compare(op: ast.cmpop, left: Value, right: Value) -> Value:
     return Value(ast.Compare(a.tree, [op], [b.tree]), "bool", tree_axes)
 
 
+def _keeps(value: Value, dtype: str) -> bool:
+    """Whether a literal stays the number that it is when it is rounded to `dtype`."""
+    if value.number is None:
+        return False
+    return not is_float(dtype) or bits(dtype) >= 32 or _holds(dtype, value.number)
+
+
 def _as_operand(value: Value, dtype: str) -> Value:
+    if value.weak and dtype == "float64" and isinstance(value.number, float):
+        # The literal is a float32 in TileLang, and would be a float64 in Triton.
+        if value.dtype == "float32" and not _holds("float32", value.number):
+            return strong(value)
     if value.weak:
         if isinstance(value.number, int) and not isinstance(value.number, bool) and is_float(dtype):
             return replace(_retype_literal(value, dtype), dtype=dtype)
@@ -189,6 +207,6 @@ def _holds(dtype: str, value: int | float | bool | None) -> bool:
     if value == 0:
         return True
     fraction, exponent = math.frexp(abs(float(value)))
-    if not -5 <= exponent <= 15:
-        return dtype in ("float32", "float64")
+    if not -5 <= exponent <= 15 and dtype not in ("float32", "float64"):
+        return False
     return (fraction * 2.0**mantissa) % 1.0 == 0.0

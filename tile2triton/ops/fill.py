@@ -10,7 +10,7 @@ from rewrites.facts import Facts
 from rewrites.lower_parallel import store
 from rewrites.quote import expr
 from rewrites.space import Space
-from rewrites.values import cast, full, triton_dtype
+from rewrites.values import full, stored, triton_dtype
 from tile2triton.ops.base import Operator
 from tile2triton.ops.lowerings import indices_of, space_of_region
 from tile2triton.ops.regions import as_written, is_region, read_region, region_problems
@@ -49,9 +49,9 @@ def check(call: ast.Call, facts: Facts) -> Iterator[Problem]:
         yield Problem(
             buffer,
             "T2T270",
-            f"T.{operator.name} sets a tile, but `{as_written(buffer)}` is none.",
+            f"T.{operator.name} sets a tile, but `{as_written(buffer)}` is none",
             (),
-            "Name a tile that T.alloc_shared or T.alloc_fragment made.",
+            "name a tile that T.alloc_shared or T.alloc_fragment made",
         )
         return
     yield from region_problems(buffer, facts)
@@ -71,7 +71,7 @@ def lower(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> None:
     assert region is not None
     tile = space.facts.tiles.get(region.buffer)
     if tile is not None and region.whole and not tile.is_scalar:
-        new = cast(value, tile.dtype)
+        new = stored(value, tile.dtype)
         shape = [padded(e, t) for e, t in zip(tile.shape, tile.trees, strict=True)]
         is_zero = new.number == 0 and new.weak
         lengths = ast.Tuple(shape, ast.Load())
