@@ -20,12 +20,12 @@ from rewrites.environment import environment_of
 from rewrites.errors import Problem, RewriteError
 from rewrites.facts import Facts
 from rewrites.space import index_list
-from rewrites.tree import function_of
+from rewrites.tree import function_of, walk
 
 
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
     """Raise one error with all problems; a correct program is returned as it is."""
-    problems = [problem for node in ast.walk(tree) for problem in _problems(node, facts)]
+    problems = [problem for node in walk(tree) for problem in _problems(node, facts)]
     problems += _too_long(tree, facts)
     if problems:
         raise RewriteError(*problems)
@@ -79,7 +79,7 @@ def _rank(node: ast.Subscript, buffer: str, facts: Facts) -> Iterator[Problem]:
 
 def _parallel_body(loop: ast.For, facts: Facts) -> Iterator[Problem]:
     """Tile operators act on whole tiles and cannot stand in an element-wise loop."""
-    for node in ast.walk(loop):
+    for node in walk(loop):
         if node is loop or not isinstance(node, (ast.Expr, ast.For)):
             continue
         call = node.value if isinstance(node, ast.Expr) else node.iter

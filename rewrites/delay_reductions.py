@@ -30,14 +30,14 @@ import ast
 
 from rewrites.facts import Facts
 from rewrites.quote import place
-from rewrites.tree import base_name, function_of, names_in, operator_call
+from rewrites.tree import base_name, function_of, names_in, operator_call, walk
 
 REDUCTIONS = ("reduce", "reduce_sum", "reduce_max", "reduce_min", "reduce_absmax", "reduce_abssum")
 
 
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
     """Reorder such reductions; where data flow forbids it, pipeline the loop by two stages."""
-    for node in ast.walk(function_of(tree)):
+    for node in walk(function_of(tree)):
         match node:
             case ast.For(iter=ast.Call(func=ast.Attribute(attr="Pipelined")) as header):
                 if not _reorder(node.body, facts):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rewrites.dtypes import bits
 from rewrites.environment import Environment, next_power_of_two
 from rewrites.facts import Descriptor, Facts
-from rewrites.tree import base_name, names_in
+from rewrites.tree import base_name, names_in, walk
 
 # CUDA's tensor maps: bytes of the base and of every stride but the last, and of the inner block.
 ALIGNMENT = 16
@@ -30,7 +30,7 @@ def plan_descriptors(function: ast.FunctionDef, facts: Facts) -> DescriptorPlan:
     copied: set[str] = set()
     otherwise: set[str] = set()
     operands: set[str] = set()
-    for node in ast.walk(function):
+    for node in walk(function):
         match node:
             case ast.Assign(targets=[ast.Subscript() as target]) | ast.AugAssign(target=target):
                 written.add(base_name(target) or "")

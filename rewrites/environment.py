@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from rewrites.facts import Facts, Tile
 from rewrites.quote import name
 from rewrites.ranges import NATURAL, UNKNOWN, Range, range_of
+from rewrites.tree import walk
 
 
 @dataclass
@@ -26,6 +27,9 @@ class Environment:
         """A loop or block variable that runs from `start` towards `stop`."""
         first, last = self.range(start), self.range(stop)
         self.dtypes[identifier] = "int32"
+        # Sibling loops may share a name.
+        self.bounds.pop(identifier, None)
+        self.unrolled.discard(identifier)
         if step > 0:
             high = None if last.high is None else last.high - 1
             self.ranges[identifier] = Range(first.low, high)
@@ -56,7 +60,7 @@ class Names:
     def __init__(self, tree: ast.AST, facts: Facts) -> None:
         self.used = {"T", "tl", "triton", "torch", "libdevice", "TensorDescriptor"}
         self.used |= set(facts.constants) | set(facts.tensors) | set(facts.dims)
-        self.used |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        self.used |= {node.id for node in walk(tree) if isinstance(node, ast.Name)}
 
     def fresh(self, base: str) -> str:
         """`base`, or `base_1`, `base_2`, … where it is taken."""

@@ -90,9 +90,7 @@ class _Flow:
                 self.read(value, written)
                 self.read(target, written)
                 return written
-            case ast.Assign(
-                targets=[ast.Name(id=name)], value=ast.Call(func=ast.Attribute(attr=function))
-            ) if self.facts.operators[function].kind == "allocation":
+            case ast.Assign(targets=[ast.Name(id=name)]) if name in self.facts.tiles:
                 self.declared[name] = statement
                 return written - {name}
             case ast.Assign(value=value):
@@ -101,7 +99,7 @@ class _Flow:
 
     def read(self, tree: ast.AST, written: set[str]) -> None:
         """A tile that is read before it is wholly written needs a first value."""
-        for name in (names_in(tree) & self.facts.tiles.keys()) - written:
+        for name in (names_in(tree) & self.declared.keys()) - written:
             self.needed.add(self.declared[name])
 
     def _operator(self, function: str, call: ast.Call, written: set[str]) -> set[str]:

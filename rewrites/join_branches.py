@@ -20,11 +20,12 @@ import ast
 
 from rewrites.facts import Facts
 from rewrites.quote import place, stmts
+from rewrites.tree import walk
 
 
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
     """Turn such branches into stores of `T.if_then_else`."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         match node:
             case ast.For(iter=ast.Call(func=ast.Attribute(attr="Parallel"))):
                 node.body = [_joined(statement) for statement in node.body]

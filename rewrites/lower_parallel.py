@@ -23,6 +23,7 @@ from rewrites.nodes import Blank, Comment
 from rewrites.quote import expr, name
 from rewrites.scalars import as_condition, logical, negate_condition
 from rewrites.space import Axis, Lowering, Space, index_list
+from rewrites.tree import walk
 from rewrites.values import Value, arithmetic, cast, full, stored
 
 
@@ -95,7 +96,7 @@ def store(space: Space, buffer: str, indices: list[ast.expr], value: Value, node
 def _axis(lowering: Lowering, loop: ast.For, variable: str, extent: int, tree: ast.expr) -> Axis:
     """As many lanes as the longest tile dimension that the bare variable indexes."""
     length, length_tree = next_power_of_two(extent), padded(extent, tree)
-    for node in ast.walk(loop):
+    for node in walk(loop):
         if not (isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)):
             continue
         tile = lowering.facts.tiles.get(node.value.id)
@@ -111,7 +112,7 @@ def _axis(lowering: Lowering, loop: ast.For, variable: str, extent: int, tree: a
 
 def _first_use(loop: ast.For, variable: str, variables: list[str]) -> int:
     """Where the variable stands in the indices of the loop's first store."""
-    for node in ast.walk(ast.Module(loop.body, [])):
+    for node in walk(ast.Module(loop.body, [])):
         target = None
         if isinstance(node, ast.Assign):
             target = node.targets[0]
@@ -121,7 +122,7 @@ def _first_use(loop: ast.For, variable: str, variables: list[str]) -> int:
             used = [
                 n.id
                 for index in index_list(target)
-                for n in ast.walk(index)
+                for n in walk(index)
                 if isinstance(n, ast.Name) and n.id in variables
             ]
             # Variables that the store does not use keep their place in the header.

@@ -4,7 +4,7 @@ import ast
 
 from rewrites.environment import lengths
 from rewrites.facts import Facts
-from rewrites.tree import base_name
+from rewrites.tree import base_name, walk
 
 
 def zero_padded_tiles(function: ast.FunctionDef, facts: Facts) -> frozenset[str]:
@@ -18,7 +18,7 @@ def zero_padded_tiles(function: ast.FunctionDef, facts: Facts) -> frozenset[str]
     changed = True
     while changed:
         changed = False
-        for node in ast.walk(function):
+        for node in walk(function):
             if not isinstance(node, ast.stmt):
                 continue
             for name in _dirty(node, facts, candidates, annotated):
@@ -32,7 +32,7 @@ def _annotated(function: ast.FunctionDef) -> set[str]:
     """The tensors that T.annotate_safe_value gives another value than 0 outside."""
     return {
         key.id
-        for node in ast.walk(function)
+        for node in walk(function)
         if isinstance(node, ast.Dict)
         for key in node.keys
         if isinstance(key, ast.Name)

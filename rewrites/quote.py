@@ -1,7 +1,11 @@
 """Build trees from text: `stmts("a = tl.load(p)", p=tree)` puts a tree where its name stands."""
 
 import ast
+import functools
+from collections.abc import Mapping
 from typing import TypeVar, cast
+
+from rewrites.tree import walk
 
 Tree = TypeVar("Tree", bound=ast.AST)
 
@@ -11,14 +15,14 @@ def stmts(template: str, **trees: ast.expr | str) -> list[ast.stmt]:
 
     A keyword given as text is a new name, also where the template assigns to it.
     """
-    module = ast.parse(template)
-    return [cast(ast.stmt, _Fill(trees).visit(stmt)) for stmt in module.body]
+    return [_filled(statement, trees) for statement in _parsed(template)]
 
 
 def expr(template: str, **trees: ast.expr | str) -> ast.expr:
     """The one expression of `template`, filled like `stmts`."""
-    tree = ast.parse(template, mode="eval").body
-    return cast(ast.expr, _Fill(trees).visit(tree))
+    (statement,) = _parsed(template)
+    assert isinstance(statement, ast.Expr), template
+    return _filled(statement.value, trees)
 
 
 def name(identifier: str) -> ast.Name:
@@ -36,19 +40,12 @@ def literal(value: int | float | bool | str | None) -> ast.expr:
 
 def copy_tree(tree: Tree) -> Tree:
     """A copy that shares no node with `tree`; several times faster than `copy.deepcopy`."""
-    made = tree.__class__.__new__(tree.__class__)
-    for key, value in vars(tree).items():
-        if isinstance(value, list):
-            value = [copy_tree(v) if isinstance(v, ast.AST) else v for v in value]
-        elif isinstance(value, ast.AST):
-            value = copy_tree(value)
-        setattr(made, key, value)
-    return made
+    return _filled(tree, {})
 
 
 def place(tree: Tree, like: ast.AST) -> Tree:
     """Give every node of `tree` that has no place yet the source position of `like`."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if "lineno" in node._attributes and getattr(node, "lineno", None) is None:
             ast.copy_location(node, like)
             if hasattr(like, "filename"):
@@ -56,14 +53,26 @@ def place(tree: Tree, like: ast.AST) -> Tree:
     return tree
 
 
-class _Fill(ast.NodeTransformer):
-    def __init__(self, trees: dict[str, ast.expr | str]) -> None:
-        self.trees = trees
+# Templates are few, and parsing one takes longer than copying its tree.
+@functools.lru_cache(maxsize=1024)
+def _parsed(template: str) -> tuple[ast.stmt, ...]:
+    return tuple(ast.parse(template).body)
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        tree = self.trees.get(node.id)
-        if tree is None:
-            return node
-        if isinstance(tree, str):
-            return ast.Name(tree, node.ctx)
-        return copy_tree(tree)
+
+def _filled(tree: Tree, trees: Mapping[str, ast.expr | str]) -> Tree:
+    """A copy in which each name of `trees` is replaced."""
+    if trees and isinstance(tree, ast.Name) and tree.id in trees:
+        put = trees[tree.id]
+        made = ast.Name(put, tree.ctx) if isinstance(put, str) else copy_tree(put)
+        return cast(Tree, made)
+    copied = tree.__class__.__new__(tree.__class__)
+    fields = copied.__dict__
+    fields.update(tree.__dict__)
+    for key in tree._fields:
+        value = fields.get(key)
+        if isinstance(value, list):
+            fields[key] = [_filled(v, trees) if isinstance(v, ast.AST) else v for v in value]
+        # Operators and contexts have nothing inside that could be shared.
+        elif isinstance(value, ast.AST) and value._fields:
+            fields[key] = _filled(value, trees)
+    return copied

@@ -30,7 +30,7 @@ from rewrites.apart import apart, lengths, parallel_widths
 from rewrites.facts import Facts
 from rewrites.nodes import Blank, Comment
 from rewrites.quote import place, stmts
-from rewrites.tree import base_name, function_of
+from rewrites.tree import base_name, function_of, walk
 
 LOOPS = ("serial", "Serial", "Pipelined", "unroll", "Unroll")
 
@@ -105,7 +105,7 @@ class _Order:
                     since += [access for access in branch if access not in since]
         self.carried.discard(variable)
         has_barrier = any(
-            _is_barrier(node) for node in ast.walk(statement) if isinstance(node, ast.stmt)
+            _is_barrier(node) for node in walk(statement) if isinstance(node, ast.stmt)
         )
         if has_barrier and isinstance(statement, ast.For) and isinstance(statement.iter, ast.Call):
             header = statement.iter
@@ -118,7 +118,7 @@ class _Order:
             parts = [statement.test]
         elif isinstance(statement, ast.For) and not _is_parallel(statement):
             parts = [statement.iter]
-        nodes = [node for part in parts for node in ast.walk(part)]
+        nodes = [node for part in parts for node in walk(part)]
         extents = {
             id(argument): lengths(node, self.facts)
             for node in nodes

@@ -23,7 +23,7 @@ from collections import Counter
 
 from rewrites.facts import Facts
 from rewrites.nodes import Blank, Comment
-from rewrites.tree import blocks_of, kernels_of, names_in
+from rewrites.tree import blocks_of, kernels_of, names_in, walk
 
 
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
@@ -40,9 +40,13 @@ class _Sharing:
     def __init__(self, kernel: ast.FunctionDef) -> None:
         self.assigned = Counter(
             node.id
-            for node in ast.walk(kernel)
+            for node in walk(kernel)
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
         )
+        # In its loop a counter does not change, and sibling loops may share it.
+        for name, count in _counters(kernel).items():
+            if count == self.assigned[name]:
+                self.assigned[name] = 1
         self.renamed: dict[str, str] = {}
         # What is computed already, for each open block from the outermost in.
         self.available: list[dict[str, str]] = []
@@ -152,10 +156,19 @@ class _Rename(ast.NodeTransformer):
         return node
 
 
+def _counters(kernel: ast.FunctionDef) -> Counter[str]:
+    """How many loops each name is the variable of."""
+    return Counter(
+        node.target.id
+        for node in walk(kernel)
+        if isinstance(node, ast.For) and isinstance(node.target, ast.Name)
+    )
+
+
 def _stores(statement: ast.stmt) -> set[str]:
     return {
         node.id
-        for node in ast.walk(statement)
+        for node in walk(statement)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
 
@@ -178,4 +191,33 @@ def _with_assertions_first(body: list[ast.stmt]) -> list[ast.stmt]:
         return rest
 
     rest = without(body)
-    return [*assertions.values(), *rest]
+    ones = {name for one in assertions.values() if (name := _one(one))}
+    return [*(one for one in assertions.values() if _divisor(one) not in ones), *rest]
+
+
+def _one(assertion: ast.stmt) -> str | None:
+    """`n` of `tl.static_assert(n == 1)`."""
+    match assertion:
+        case ast.Expr(value=ast.Call(args=[ast.Compare(left=ast.Name(id=name)) as test])):
+            match test:
+                case ast.Compare(ops=[ast.Eq()], comparators=[ast.Constant(value=1)]):
+                    return name
+    return None
+
+
+def _divisor(assertion: ast.stmt) -> str | None:
+    """`n` of `tl.static_assert(m % n == 0)`."""
+    match assertion:
+        case ast.Expr(
+            value=ast.Call(
+                args=[
+                    ast.Compare(
+                        left=ast.BinOp(op=ast.Mod(), right=ast.Name(id=name)),
+                        ops=[ast.Eq()],
+                        comparators=[ast.Constant(value=0)],
+                    )
+                ]
+            )
+        ):
+            return name
+    return None

@@ -12,6 +12,7 @@ from rewrites.errors import refuse
 from rewrites.facts import Facts
 from rewrites.quote import expr, literal, name, stmts
 from rewrites.scalars import floor_divide, floor_modulo, logical, negate_condition
+from rewrites.tree import walk
 from rewrites.values import Value, arithmetic, compare, number
 
 
@@ -205,7 +206,7 @@ class Space:
     def axes_of(self, tree: ast.expr) -> set[int]:
         """The positions of the axes that an expression varies over."""
         found: set[int] = set()
-        for node in ast.walk(tree):
+        for node in walk(tree):
             if isinstance(node, ast.Name):
                 if node.id in self.position:
                     found.add(self.position[node.id])
@@ -216,7 +217,7 @@ class Space:
     def _one_axis(self, tree: ast.expr) -> int | None:
         """The axis of an index expression that varies over exactly one and loads nothing."""
         found = None
-        for node in ast.walk(tree):
+        for node in walk(tree):
             if isinstance(node, ast.Name) and node.id in self.position:
                 if found not in (None, self.position[node.id]):
                     return None

@@ -10,6 +10,7 @@ from rewrites.errors import refuse
 from rewrites.facts import Facts, Tensor
 from rewrites.quote import expr, literal, name
 from rewrites.scalars import logical
+from rewrites.tree import walk
 from rewrites.values import Value, cast, stored
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Address:
 def read(space: "Space", buffer: str, indices: list[ast.expr], node: ast.expr) -> Value:
     """Load elements; where an index is out of bounds the value is 0, or the safe value."""
     tensor = space.facts.tensors[buffer]
-    where = address(space, buffer, indices, node)
+    where = address(space, buffer, indices, node, loads=True)
     loaded = space.lowering.assign(_value_name(buffer), load(space, tensor, where))
     return Value(loaded, tensor.dtype, where.axes)
 
@@ -89,8 +90,18 @@ def refuse_races(space: "Space", axes: frozenset[int], node: ast.AST, buffer: st
             )
 
 
-def address(space: "Space", buffer: str, indices: list[ast.expr], node: ast.AST) -> Address:
-    """Pointers for `buffer[indices]`, masked in each dimension that is not proved in bounds."""
+def address(
+    space: "Space",
+    buffer: str,
+    indices: list[ast.expr],
+    node: ast.AST,
+    loads: bool = False,
+) -> Address:
+    """Pointers for `buffer[indices]`, masked in each dimension that is not proved in bounds.
+
+    A load is safe wherever it is in bounds, so that conditions over further axes leave it alone; a
+    store happens only where all conditions hold.
+    """
     tensor = space.facts.tensors[buffer]
     scalars: list[ast.expr] = []
     vectors: list[ast.expr] = []
@@ -107,13 +118,16 @@ def address(space: "Space", buffer: str, indices: list[ast.expr], node: ast.AST)
         if not any(_covers(space, tensor, d, i, position) for d, i in enumerate(indices)):
             inside = space.in_extent(position)
             masks += [] if inside is None else [inside]
-    masks += space.conditions
+    masks += [c for c in space.conditions if not loads or c.axes <= axes]
+    mask = logical(ast.And(), masks) if masks else None
+    if mask is not None and mask.axes - axes:
+        # One element for several lanes, of which the mask picks: they all get its pointer.
+        lanes = ast.Tuple(space.shape(mask.axes - axes), ast.Load())
+        vectors.append(expr("tl.zeros(lanes, tl.int32)", lanes=lanes))
+        axes |= mask.axes
     pointer: ast.expr = name(buffer)
     for term in scalars + vectors:
         pointer = ast.BinOp(pointer, ast.Add(), term)
-    mask = logical(ast.And(), masks) if masks else None
-    if mask is not None and mask.axes - axes:
-        axes |= mask.axes
     return Address(pointer, mask, axes)
 
 
@@ -217,7 +231,7 @@ def _holds_when_retuned(space: "Space", index: ast.expr, extent: ast.expr, known
 
 
 def _has_name(tree: ast.expr, facts: Facts) -> bool:
-    return any(isinstance(n, ast.Name) and n.id in facts.constants for n in ast.walk(tree))
+    return any(isinstance(n, ast.Name) and n.id in facts.constants for n in walk(tree))
 
 
 def _value_name(buffer: str) -> str:

@@ -17,7 +17,7 @@ import re
 
 from rewrites.facts import Facts
 from rewrites.nodes import Blank, Comment
-from rewrites.tree import kernels_of
+from rewrites.tree import kernels_of, walk
 
 
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
@@ -34,7 +34,7 @@ def _drop_unread(kernel: ast.FunctionDef) -> bool:
     """Drop assignments of offsets that nothing reads; True where some were dropped."""
     read = {
         node.id
-        for node in ast.walk(kernel)
+        for node in walk(kernel)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
     }
 
@@ -59,11 +59,11 @@ def _is_generated(target: str) -> bool:
 
 def _close_gaps(kernel: ast.FunctionDef) -> None:
     """Rename `offs_m_2` to `offs_m` or `offs_m_1` where these are free."""
-    names = {node.id for node in ast.walk(kernel) if isinstance(node, ast.Name)}
+    names = {node.id for node in walk(kernel) if isinstance(node, ast.Name)}
     names |= {argument.arg for argument in kernel.args.args}
     stored = [
         node.id
-        for node in ast.walk(kernel)
+        for node in walk(kernel)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     ]
     renamed: dict[str, str] = {}
@@ -78,7 +78,7 @@ def _close_gaps(kernel: ast.FunctionDef) -> None:
             renamed[target] = free
             names.discard(target)
             names.add(free)
-    for node in ast.walk(kernel):
+    for node in walk(kernel):
         if isinstance(node, ast.Name):
             node.id = renamed.get(node.id, node.id)
 

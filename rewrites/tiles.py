@@ -181,7 +181,8 @@ def _pick(space: "Space", tile: Tile, tree: ast.expr, dimension: int, index: ast
         tree=tree,
         axis=ast.Constant(dimension),
     )
-    if not is_float(tile.dtype) and bits(tile.dtype) < 32:
+    # A sum widens narrow integers, and bfloat16 in Triton 3.6.
+    if tile.dtype == "bfloat16" or (not is_float(tile.dtype) and bits(tile.dtype) < 32):
         return expr("x.to(dtype)", x=chosen, dtype=triton_dtype(tile.dtype))
     return chosen
 

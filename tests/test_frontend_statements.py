@@ -210,10 +210,10 @@ def test_loops_of_every_kind():
     headers = [line for line in body_of(main).splitlines() if line.startswith("for")]
     assert headers == [
         "for k in T.serial(2, n):",
-        "for k_1 in T.serial(10, 0, -1):",
-        "for k_2 in T.serial(0, n, 2):",
-        "for k_3 in T.unroll(4):",
-        "for k_4 in T.Pipelined(bx, n, num_stages=2):",
+        "for k in T.serial(10, 0, -1):",
+        "for k in T.serial(0, n, 2):",
+        "for k in T.unroll(4):",
+        "for k in T.Pipelined(bx, n, num_stages=2):",
         "for i in T.Parallel(N):",
         "for i, j in T.Parallel(N, 8):",
     ]

@@ -322,3 +322,38 @@ def test_a_plain_store_from_many_lanes_is_refused(device: str) -> None:
             [rand(4, 8)],
             device,
         )
+
+
+def test_guarded_accesses_of_single_elements(device: str) -> None:
+    agree(
+        """
+        def k(A: T.Tensor((64,), "float32"), n: T.Tensor((4,), "int32"), C: T.Tensor((64,), "float32"),
+              D: T.Tensor((2,), "float32")):
+            with T.Kernel(1, threads=64) as bx:
+                for i in T.Parallel(64):
+                    C[i] = T.if_then_else(i < n[bx + 1], A[n[bx] + i], 0.0)
+                    if i == n[2]:
+                        D[1] = A[i] * 2
+                D[0] = 1.0
+        """,
+        [rand(64), torch.tensor([3, 40, 17, 0], dtype=torch.int32)],
+        device,
+        outputs=("C", "D"),
+    )
+
+
+def test_shapes_with_divisions(device: str) -> None:
+    agree(
+        """
+        n = 50
+        group = 16
+        def k(A: T.Tensor((2, T.ceildiv(n, group), n), "float32"),
+              C: T.Tensor((T.ceildiv(n, group) * 2, n), "float32")):
+            with T.Kernel(T.ceildiv(n, group), 2, threads=64) as (bx, by):
+                row = T.alloc_fragment((n,), "float32")
+                T.copy(A[by, bx, :], row)
+                T.copy(row, C[by * T.ceildiv(n, group) + bx, :])
+        """,
+        [rand(2, 4, 50)],
+        device,
+    )

@@ -547,6 +547,19 @@ CATALOGUE: dict[str, Entry] = {
         wrong="T.annotate_safe_value({tile: 0})",
         right="T.annotate_safe_value({A: 0})",
     ),
+    "T2T294": Entry(
+        title="A static assertion of something known at run time only",
+        explanation=(
+            "T.static_assert takes a condition on numbers that are known when the kernel is "
+            "compiled. T.assume says what holds at run time."
+        ),
+        wrong="T.static_assert(n % 16 == 0)  # n = T.dynamic(...)",
+        right="T.assume(n % 16 == 0)",
+    ),
+    "T2T295": Entry(
+        title="A static assertion that does not hold",
+        explanation="The kernel says of its own sizes or parameters what is not so.",
+    ),
     # Rewrites and lowering.
     "T2T301": Entry(
         title="An expression without a value",

@@ -17,6 +17,8 @@ from rewrites import (
 )
 from rewrites.facts import Facts, Program
 from rewrites.quote import copy_tree
+from rewrites.shapes import plain_shapes
+from rewrites.tree import names_in
 from tile2triton.ops import OPERATORS
 
 
@@ -59,6 +61,7 @@ def lower(program: Program, target: str, after: str | None = None) -> ast.Module
     tree = copy_tree(program.tree)
     if after == "trace":
         return tree
+    plain_shapes(facts)
     for rewrite in PIPELINE:
         tree = rewrite.run(tree, facts)
         if rewrite.name == after:
@@ -66,4 +69,5 @@ def lower(program: Program, target: str, after: str | None = None) -> ast.Module
     if after is not None:
         known = ", ".join(["trace", *(rewrite.name for rewrite in PIPELINE)])
         raise ValueError(f"no pass {after!r}; the passes are {known}")
+    assert "T" not in names_in(tree), "an operator is left after the last pass"
     return tree

@@ -1,7 +1,6 @@
 """attention: emitted from flash_attention.py by tile2triton.
 
-Specialised for is_causal=True, layout='bshd', dtype='float16', seq_len=4096,
-block_N=128.
+Specialised for is_causal=True, layout='bshd', dtype='float16'.
 """
 
 import torch
@@ -22,6 +21,7 @@ def attention_kernel(
     block_N: tl.constexpr,
     scale: tl.constexpr,
 ):
+    tl.static_assert(dim == 128)
     bx = tl.program_id(0)
     by = tl.program_id(1)
     bz = tl.program_id(2)
@@ -56,26 +56,26 @@ def attention_kernel(
     offs_m = first_row + tl.arange(0, block_M)
 
     # The blocks on the diagonal, or past the end of the sequence, need a mask.
-    for k_1 in tl.range(whole, stop, num_stages=2):
-        offs_n = k_1 * block_N + tl.arange(0, block_N)
-        K_shared_1 = K_desc.load([bz, by, k_1 * block_N, 0]).reshape(block_N, dim)
-        scores_1 = tl.dot(Q_shared, tl.trans(K_shared_1))
+    for k in tl.range(whole, stop, num_stages=2):
+        offs_n = k * block_N + tl.arange(0, block_N)
+        K_shared = K_desc.load([bz, by, k * block_N, 0]).reshape(block_N, dim)
+        scores = tl.dot(Q_shared, tl.trans(K_shared))
         seen = offs_n[None, :] <= offs_m[:, None]
-        scores_1 = tl.where(seen, scores_1, float("-inf"))
+        scores = tl.where(seen, scores, float("-inf"))
 
         # What was summed under the old maximum is scaled to the new one.
-        new_max_1 = tl.max(scores_1, axis=1)
-        new_max_1 = tl.maximum(row_max, new_max_1 * scale)
-        rescale_1 = tl.exp2(row_max - new_max_1)
-        row_sum = row_sum * rescale_1
-        row_max = new_max_1
-        scores_1 = tl.exp2(scores_1 * scale - row_max[:, None])
-        row_sum = row_sum + tl.sum(scores_1, axis=1)
-        acc = acc * rescale_1[:, None]
+        new_max = tl.max(scores, axis=1)
+        new_max = tl.maximum(row_max, new_max * scale)
+        rescale = tl.exp2(row_max - new_max)
+        row_sum = row_sum * rescale
+        row_max = new_max
+        scores = tl.exp2(scores * scale - row_max[:, None])
+        row_sum = row_sum + tl.sum(scores, axis=1)
+        acc = acc * rescale[:, None]
 
-        weights_1 = scores_1.to(tl.float16)
-        V_shared_1 = V_desc.load([bz, by, k_1 * block_N, 0]).reshape(block_N, dim)
-        acc = tl.dot(weights_1, V_shared_1, acc)
+        weights = scores.to(tl.float16)
+        V_shared = V_desc.load([bz, by, k * block_N, 0]).reshape(block_N, dim)
+        acc = tl.dot(weights, V_shared, acc)
 
     acc = acc / row_sum[:, None]
     O_desc.store([bz, by, first_row, 0], acc.to(tl.float16).reshape(1, 1, block_M, dim))

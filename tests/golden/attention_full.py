@@ -1,7 +1,6 @@
 """attention: emitted from flash_attention.py by tile2triton.
 
-Specialised for is_causal=False, layout='bshd', dtype='float16', seq_len=4096,
-block_N=128.
+Specialised for is_causal=False, layout='bshd', dtype='float16'.
 """
 
 import torch
@@ -22,6 +21,8 @@ def attention_kernel(
     block_N: tl.constexpr,
     scale: tl.constexpr,
 ):
+    tl.static_assert(dim == 128)
+    tl.static_assert(seq_len % block_N == 0)
     bx = tl.program_id(0)
     by = tl.program_id(1)
     bz = tl.program_id(2)

@@ -20,11 +20,11 @@ def softmax_kernel(X, Y, M: tl.constexpr, N: tl.constexpr, block_M: tl.constexpr
     x = tl.load(
         X + offs_m[:, None] * N + offs_n[None, :], mask=offs_n[None, :] < N, other=0.0
     ).to(tl.float32)
-    row_max = tl.max(
-        tl.where(tl.arange(0, N_pad)[None, :] < N, x, float("-inf")), axis=1
-    )
+    # T.reduce_max(x, row_max, dim=1)
+    row_max = tl.max(tl.where(offs_n[None, :] < N, x, float("-inf")), axis=1)
     x = tl.exp(x - row_max[:, None])
-    row_sum = tl.sum(tl.where(tl.arange(0, N_pad)[None, :] < N, x, 0.0), axis=1)
+    # T.reduce_sum(x, row_sum, dim=1)
+    row_sum = tl.sum(tl.where(offs_n[None, :] < N, x, 0.0), axis=1)
     x = x / row_sum[:, None]
     # T.copy(x, Y[bx * block_M, 0])
     tl.store(

@@ -8,6 +8,7 @@ from rewrites.facts import Descriptor, Facts, Launch, Tensor
 from rewrites.nodes import Comment
 from rewrites.quote import expr, literal, name, stmts
 from rewrites.tensors import strides
+from rewrites.tree import walk
 from tile2triton.emit.arguments import read_and_check, torch_dtype
 from tile2triton.emit.grid import computed_grid, may_be_empty
 from tile2triton.emit.names import HostNames, input_tensors, scalar_parameters
@@ -183,7 +184,7 @@ def written_descriptors(tree: ast.Module) -> set[str]:
     """The names on which a kernel calls a method that writes."""
     return {
         node.func.value.id
-        for node in ast.walk(tree)
+        for node in walk(tree)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and isinstance(node.func.value, ast.Name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import weakref
 from typing import Any
 
 from rewrites.facts import Tile
@@ -40,14 +41,21 @@ def allocate_tile(builder: Builder, operator: str, arguments: dict[str, Any]) ->
     assert isinstance(settled.args[0], ast.Tuple)
     kept = tuple(settled.args[0].elts)
 
+    block = builder.block
+
     def claim(wanted: str) -> str:
-        name = builder.names.claim(wanted)
+        # A name is not taken over once statements stand between: its old tile may be in them.
+        is_next = builder.block is block and block.body[-1] is statement
+        kind = (wanted, scope, dtype, *map(ast.dump, kept))
+        name = builder.tile_names.claim(kind, builder, is_next)
+        builder.tile_names.add(name, kind, made, builder.blocks)
         builder.bound[name] = block
         builder.facts.tiles[name] = Tile(name, tuple(map(int, shape)), kept, dtype, scope)
         return name
 
-    block = builder.block
-    return Buffer(Naming(target, claim, "tile"), shape, dtype, scope)
+    buffer = Buffer(Naming(target, claim, "tile"), shape, dtype, scope)
+    made = weakref.ref(buffer)
+    return buffer
 
 
 def allocate_variable(builder: Builder, arguments: dict[str, Any]) -> Variable:

@@ -9,6 +9,7 @@ from typing import Any
 from tile2triton.frontend.builder import Block, Builder
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.loops import Loop, loop_values
+from tile2triton.frontend.native import truth
 from tile2triton.frontend.positions import here
 from tile2triton.frontend.scopes import Binding, Scope
 from tile2triton.frontend.values import Dynamic
@@ -79,7 +80,7 @@ def loop_turns(
     assert isinstance(settled, ast.For)
     parent = builder.block
     builder.open(block)
-    yield loop_values(names, targets)
+    yield loop_values(names, targets, block)
     builder.close()
     settled.body = block.body
     if not block.body:
@@ -92,7 +93,7 @@ def while_turns(
     """Record a `while`; its body is traced once."""
     condition = test()
     if not isinstance(condition, Dynamic):
-        if not condition:
+        if not truth(condition):
             return
         raise failure(
             "T2T168",

@@ -12,11 +12,13 @@ from typing import Any, cast
 from rewrites.facts import Facts, Tensor
 from rewrites.nodes import Blank, Comment
 from tile2triton.diagnostics import Diagnostic
+from tile2triton.frontend.decisions import noting
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.names import Names
 from tile2triton.frontend.positions import Position, here
 from tile2triton.frontend.spans import name_position
 from tile2triton.frontend.statics import number_of
+from tile2triton.frontend.tile_names import TileNames
 
 _PLACE = ("lineno", "col_offset", "end_lineno", "end_col_offset", "filename")
 
@@ -48,9 +50,12 @@ class Builder:
         self.bound: dict[str, Block] = {}
         # What the user calls it.
         self.wanted: dict[str, str] = {}
+        self.tile_names = TileNames()
         # Names whose value never changes after it was bound.
         self.immutable: set[str] = set()
         self.problems: list[Diagnostic] = []
+        # What Python decided from named numbers: conditions that held.
+        self.decided: list[ast.expr] = []
         # Sizes and whatever else the tracing of an eager kernel is given or asked for.
         self.consts: dict[str, Any] = {}
         self.empties: list[str] = []
@@ -104,8 +109,13 @@ class Builder:
         return name
 
     def bind_counter(self, wanted: str, extent: ast.expr, block: Block) -> str:
-        """The variable of a loop or of the grid; siblings that run alike share their name."""
-        shown = f"{block.kind} {ast.dump(self.settle(extent))}"
+        """The variable of a loop or of the grid; siblings share their name.
+
+        The grid and T.Parallel stand for lanes of an extent each, so theirs must run alike.
+        """
+        shown = block.kind
+        if block.kind != "loop":
+            shown += ast.dump(self.settle(extent))
         known = self.names.known_counter(wanted, shown)
         is_free = known is None or not self.bound[known].is_open
         name = self.names.counter(wanted, shown, is_free)
@@ -134,7 +144,9 @@ class Builder:
         for attribute in node._fields:
             value = fields.get(attribute)
             if isinstance(value, ast.AST):
-                fields[attribute] = self.settle(value, place)
+                # Operators and contexts have nothing inside to settle.
+                if value._fields:
+                    fields[attribute] = self.settle(value, place)
             elif isinstance(value, list):
                 fields[attribute] = [
                     self.settle(x, place) if isinstance(x, ast.AST) else x for x in value
@@ -150,7 +162,7 @@ class Builder:
             return name
         if size is not None:
             return self.dim(node.id, size)
-        block = self.bound.get(node.id)
+        block = node.__dict__.get("block") or self.bound.get(node.id)
         if block is not None and not block.is_open:
             self._refuse_dead(node)
         return node.id
@@ -206,6 +218,13 @@ def size_dtype(node: ast.AST) -> str | None:
     return node.__dict__.get("size_dtype")
 
 
+def counter_name(name: str, block: Block) -> ast.Name:
+    """The variable of a loop or of the grid in a tree; another block may use the name after it."""
+    node = ast.Name(name, ast.Load())
+    node.block = block  # type: ignore[attr-defined]
+    return node
+
+
 _active = threading.local()
 
 
@@ -232,6 +251,7 @@ def activated(builder: Builder) -> Iterator[Builder]:
     before = active()
     _active.builder = builder
     try:
-        yield builder
+        with noting(builder.decided):
+            yield builder
     finally:
         _active.builder = before

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
+from rewrites.tree import walk
+from tile2triton.frontend.decisions import noted
 from tile2triton.frontend.statics import named
 from tile2triton.source import find_function
 
@@ -20,6 +22,8 @@ class Captured:
     values: dict[str, Any]
     # The function that it was defined in, where there is one.
     factory: CodeType | None = None
+    # What that one decided from its numbers; it may still decide more.
+    decided: list[ast.expr] | None = None
 
 
 def capture(function: FunctionType, frame: FrameType | None = None) -> Captured:
@@ -35,7 +39,7 @@ def capture(function: FunctionType, frame: FrameType | None = None) -> Captured:
         except ValueError:
             # Not assigned yet; Python says so where the name is used.
             continue
-    return Captured(function, values, factory)
+    return Captured(function, values, factory, noted())
 
 
 def environment_of(captured: Captured, tree: ast.AST) -> dict[str, Any]:
@@ -44,7 +48,7 @@ def environment_of(captured: Captured, tree: ast.AST) -> dict[str, Any]:
     environment.update(captured.values)
     environment.setdefault("__builtins__", builtins)
     # Module-level names are constants of the kernel as much as the factory's.
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    used = {node.id for node in walk(tree) if isinstance(node, ast.Name)}
     for name in used & environment.keys():
         environment[name] = named(name, environment[name])
     if captured.factory is not None:
@@ -63,10 +67,10 @@ def _name_lists(environment: dict[str, Any], used: set[str], factory: CodeType) 
     if found is None:
         return
     assigned: dict[str, list[ast.expr]] = {}
-    for node in ast.walk(found[0]):
+    for node in walk(found[0]):
         if isinstance(node, ast.Assign):
             for target in node.targets:
-                for name in (n.id for n in ast.walk(target) if isinstance(n, ast.Name)):
+                for name in (n.id for n in walk(target) if isinstance(n, ast.Name)):
                     is_plain = isinstance(target, ast.Name)
                     assigned.setdefault(name, []).append(
                         node.value if is_plain else ast.Constant(None)
@@ -102,7 +106,7 @@ def _is_simple(tree: ast.expr) -> bool:
         ast.boolop,
         ast.expr_context,
     )
-    return all(isinstance(node, simple) for node in ast.walk(tree))
+    return all(isinstance(node, simple) for node in walk(tree))
 
 
 def _is_same(value: Any, known: Any) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import CodeType, ModuleType
 from typing import Any
 
+from rewrites.tree import walk
 from tile2triton.diagnostics import Diagnostic, TileError, at_node, at_span
 from tile2triton.frontend.builder import Builder
 from tile2triton.frontend.instrument import instrument
@@ -52,7 +53,7 @@ def check_names(prepared: Prepared, environment: dict[str, Any]) -> None:
     """Report unsupported syntax and every name that the language does not have, all together."""
     source, problems = prepared.source, list(prepared.problems)
     languages = {name: value for name, value in environment.items() if is_language(value)}
-    for node in ast.walk(source.tree):
+    for node in walk(source.tree):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             language = languages.get(node.value.id)
             if language is not None and node.attr not in language.__dict__:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
-import operator
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from tile2triton.frontend.builder import Builder
+from tile2triton.frontend.decisions import note_all, noting
 from tile2triton.frontend.loops import Loop
+from tile2triton.frontend.native import compared, truth
 from tile2triton.frontend.operators import call
 from tile2triton.frontend.scopes import Scope
-from tile2triton.frontend.statics import plain
-from tile2triton.frontend.values import Dynamic, comparison, is_scalar
+from tile2triton.frontend.statics import note_value, plain
+from tile2triton.frontend.values import Dynamic
 
 
 @dataclass
@@ -35,16 +37,22 @@ class Expressions:
         self, operation: ast.boolop, operands: tuple[Callable[[], Any], ...], decisive: bool
     ) -> Any:
         """Static operands are decided by Python, from the left, as long as it can."""
+        before: list[ast.expr] = []
         dynamic: list[Dynamic] = []
         value: Any = None
         for operand in operands:
-            value = operand()
+            own: list[ast.expr] = []
+            with noting(own):
+                value = operand()
+                is_decided = not isinstance(value, Dynamic) and truth(value) is decisive
+            if is_decided:
+                # The outcome is the same whatever the operands before it are.
+                note_all(own)
+                return decisive if dynamic else value
+            before += own
             if isinstance(value, Dynamic):
                 dynamic.append(value)
-            elif bool(value) is decisive:
-                if not dynamic:
-                    return value
-                return decisive
+        note_all(before)
         if not dynamic:
             return value
         if len(dynamic) == 1:
@@ -54,19 +62,17 @@ class Expressions:
     def not_(self, value: Any) -> Any:
         if isinstance(value, Dynamic):
             return Dynamic(ast.UnaryOp(ast.Not(), value.tree), "bool")
-        return not value
+        return not truth(value)
 
     def chain(self, signs: tuple[str, ...], left: Any, *rest: Callable[[], Any]) -> Any:
         """`a < b < c`."""
-        parts: list[Any] = []
-        for sign, operand in zip(signs, rest, strict=True):
-            right = operand()
-            part = compared(sign, left, right)
-            if not isinstance(part, Dynamic) and not part:
-                return part
-            parts.append(part)
-            left = right
-        return self.and_(*[lambda part=part: part for part in parts])
+        sides = [left]
+
+        def part(sign: str, operand: Callable[[], Any]) -> Any:
+            sides.append(operand())
+            return compared(sign, *sides[-2:])
+
+        return self.and_(*(functools.partial(part, *one) for one in zip(signs, rest, strict=True)))
 
     def select(
         self, test: Any, names: tuple[str, ...], true: Callable[[], Any], false: Callable[[], Any]
@@ -74,11 +80,17 @@ class Expressions:
         """`true if test else false`."""
         if not isinstance(test, Dynamic):
             self.set_down(names)
-            return true() if test else false()
+            return true() if truth(test) else false()
         return call("if_then_else", (test, true(), false()), {})
 
     def range(self, *bounds: Any) -> Loop:
         return call("serial", bounds, {})  # type: ignore[no-any-return]
+
+    def python_range(self, *bounds: Any) -> Any:
+        """`range` in a comprehension, which Python runs."""
+        for bound in bounds:
+            note_value(bound)
+        return range(*bounds)
 
     def compare(self, sign: str, left: Any, right: Any) -> Any:
         """One comparison, which keeps its sides where the user wrote them."""
@@ -91,19 +103,3 @@ class Expressions:
             if name in self.environment and isinstance(value, (int, float, str, type(None))):
                 shown = repr(str(value)) if isinstance(value, str) else repr(plain(value))
                 self.builder.facts.settings.setdefault(name, shown)
-
-
-def compared(sign: str, left: Any, right: Any) -> Any:
-    """One comparison by the name of its operator."""
-    plain = {
-        "Lt": operator.lt,
-        "LtE": operator.le,
-        "Gt": operator.gt,
-        "GtE": operator.ge,
-        "Eq": operator.eq,
-        "NotEq": operator.ne,
-    }
-    if isinstance(right, Dynamic) and not isinstance(left, Dynamic) and is_scalar(left):
-        # Python would turn the comparison around.
-        return comparison(getattr(ast, sign)(), left, right)
-    return plain[sign](left, right)

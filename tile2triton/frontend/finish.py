@@ -7,6 +7,7 @@ import ast
 from rewrites.facts import Facts, Program
 from rewrites.quote import literal
 from tile2triton.diagnostics import TileError, at_node
+from tile2triton.frontend.assertions import assertions
 from tile2triton.frontend.builder import Builder
 
 
@@ -33,7 +34,17 @@ def finished(
             )
         )
     _read_dims(builder, tree)
+    _assert_decisions(builder)
     return Program(_module(builder, tree, parameters), facts)
+
+
+def _assert_decisions(builder: Builder) -> None:
+    """What was decided from named constants stands at the start of the first kernel."""
+    kernel = next(one for one in builder.root.body if isinstance(one, ast.With))
+    kernel.body[:0] = assertions(builder)
+    # The header names what was folded away; a constant of the module says its value itself.
+    for name in builder.facts.constants:
+        builder.facts.settings.pop(name, None)
 
 
 def _read_dims(builder: Builder, tree: ast.FunctionDef) -> None:

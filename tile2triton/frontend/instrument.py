@@ -50,7 +50,7 @@ def instrument(source: Source) -> ast.Module:
 class _Instrument(InstrumentExpressions):
     def __init__(self, remarks: Remarks, local: tuple[str, ...]) -> None:
         self.remarks = remarks
-        self.renames_range = "range" not in local
+        self.range_name = "" if "range" in local else "range"
         self.count = 0
 
     def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:

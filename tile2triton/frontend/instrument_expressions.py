@@ -12,7 +12,8 @@ from tile2triton.frontend.tracer_calls import TRACER, at, call, constant, lazy
 class InstrumentExpressions(ast.NodeTransformer):
     """before: `a < b and f(c)`, after: `_t2t_.and_(lambda: …, lambda: …)`."""
 
-    renames_range: bool
+    # The tracer's method that `range` stands for; none where the user's function redefines it.
+    range_name: str
 
     def expression(self, node: ast.expr) -> ast.expr:
         return cast(ast.expr, self.visit(node))
@@ -42,15 +43,17 @@ class InstrumentExpressions(ast.NodeTransformer):
         return at(node, call("select", self.expression(node.test), used, *sides))
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id == "range" and self.renames_range and isinstance(node.ctx, ast.Load):
-            return at(node, ast.Attribute(ast.Name(TRACER, ast.Load()), "range", ast.Load()))
+        if node.id == "range" and self.range_name and isinstance(node.ctx, ast.Load):
+            name = self.range_name
+            return at(node, ast.Attribute(ast.Name(TRACER, ast.Load()), name, ast.Load()))
         return node
 
     def visit_comprehension_expression(self, node: ast.expr) -> ast.expr:
         """Python runs comprehensions itself, with its own `range`."""
-        renames, self.renames_range = self.renames_range, False
+        name = self.range_name
+        self.range_name = name and "python_range"
         made = self.generic_visit(node)
-        self.renames_range = renames
+        self.range_name = name
         return cast(ast.expr, made)
 
     visit_ListComp = visit_comprehension_expression

@@ -10,7 +10,9 @@ from typing import Any
 
 from tile2triton.diagnostics import ArgumentError, Diagnostic, TileError
 from tile2triton.frontend.compiled import CompiledKernel, Options
+from tile2triton.frontend.decisions import noting
 from tile2triton.frontend.prim_func import PrimFunc
+from tile2triton.frontend.statics import named
 
 
 class LazyKernel:
@@ -47,7 +49,11 @@ class LazyKernel:
         return self(*arguments, **keywords).triton_source
 
     def _made(self, bound: inspect.BoundArguments) -> CompiledKernel:
-        made = self.function(*bound.args, **bound.kwargs)
+        for name, value in bound.arguments.items():
+            bound.arguments[name] = named(name, value)
+        # What the factory decides from them holds for every kernel that it makes.
+        with noting([]):
+            made = self.function(*bound.args, **bound.kwargs)
         if not isinstance(made, PrimFunc):
             raise TileError(
                 Diagnostic(

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from tile2triton.frontend.builder import Block, Builder, require
+from tile2triton.frontend.builder import Block, Builder, counter_name, require
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.positions import Position, here
 from tile2triton.frontend.spans import argument_positions
-from tile2triton.frontend.statics import plain
+from tile2triton.frontend.statics import note_value, plain
 from tile2triton.frontend.trees import option_tree, placed_at, tree_of
 from tile2triton.frontend.values import Dynamic, is_scalar
 
@@ -54,6 +54,8 @@ class Loop:
                 hint="write it right after `in` of a `for` in the kernel or in a macro; "
                 "comprehensions, zip and enumerate take static ranges only",
             )
+        for bound in self.bounds:
+            note_value(bound)
         return iter(range(*(int(bound) for bound in self.bounds)))
 
     def header(self, builder: Builder) -> ast.Call:
@@ -131,7 +133,7 @@ class KernelFrame:
         assert isinstance(settled, ast.With)
         settled.body = block.body
         builder.open(block)
-        return _values(names, wanted)
+        return _values(names, wanted, block)
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         if error is not None:
@@ -147,8 +149,8 @@ def _reads_memory(tree: ast.expr) -> bool:
     return any(isinstance(node, ast.Subscript) for node in ast.walk(tree))
 
 
-def _values(names: list[str], wanted: Any) -> Any:
-    values = tuple(Dynamic(ast.Name(name, ast.Load()), "int32") for name in names)
+def _values(names: list[str], wanted: Any, block: Block) -> Any:
+    values = tuple(Dynamic(counter_name(name, block), "int32") for name in names)
     return values[0] if len(values) == 1 and not isinstance(wanted, tuple) else values
 
 
@@ -205,6 +207,6 @@ def _called(
     return call
 
 
-def loop_values(names: list[str], wanted: Any) -> Any:
+def loop_values(names: list[str], wanted: Any, block: Block) -> Any:
     """The loop variables as the user takes them apart."""
-    return _values(names, wanted)
+    return _values(names, wanted, block)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import sys
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from types import FunctionType
 from typing import Any
 
 from tile2triton.frontend.builder import require
+from tile2triton.frontend.decisions import note_all, noting
 from tile2triton.frontend.declarations import Ref
 from tile2triton.frontend.environment import Captured, capture, environment_of
 from tile2triton.frontend.execution import check_names, executable, prepare
@@ -32,7 +34,7 @@ class Macro:
         self.__name__ = captured.function.__name__
         self.__doc__ = captured.function.__doc__
         self.signature = inspect.signature(captured.function)
-        self._ready: tuple[Callable[..., Any], dict[str, Any]] | None = None
+        self._ready: tuple[Callable[..., Any], dict[str, Any], list[ast.expr]] | None = None
 
     def __get__(self, owner: Any, kind: type | None = None) -> Macro:
         return self if owner is None else Macro(self.captured, owner)
@@ -41,7 +43,8 @@ class Macro:
         builder = require(f"the macro `{self.__name__}`")
         if self._ready is None:
             self._ready = self._prepared()
-        run, environment = self._ready
+        run, environment, decided = self._ready
+        note_all(decided)
         if self.owner is not None:
             arguments = (self.owner, *arguments)
         try:
@@ -53,7 +56,12 @@ class Macro:
         for name, parameter in self.signature.parameters.items():
             if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 bound.arguments[name] = self._passed(tracer, parameter, bound.arguments[name])
-        return run(tracer, *bound.args, **bound.kwargs)
+        mark = builder.tile_names.mark()
+        result = run(tracer, *bound.args, **bound.kwargs)
+        # The macro's own names must not keep its tiles any longer.
+        del tracer, bound
+        builder.tile_names.release(mark)
+        return result
 
     def _passed(self, tracer: Tracer, parameter: inspect.Parameter, value: Any) -> Any:
         is_reference = _is_reference(parameter.annotation)
@@ -67,11 +75,13 @@ class Macro:
             )
         return tracer.parameter(parameter.name, value, is_reference)
 
-    def _prepared(self) -> tuple[Callable[..., Any], dict[str, Any]]:
+    def _prepared(self) -> tuple[Callable[..., Any], dict[str, Any], list[ast.expr]]:
         prepared = prepare(self.captured.function.__code__)
-        environment = environment_of(self.captured, prepared.source.tree)
+        decided: list[ast.expr] = []
+        with noting(decided):
+            environment = environment_of(self.captured, prepared.source.tree)
         check_names(prepared, environment)
-        return executable(prepared, environment), environment
+        return executable(prepared, environment), environment, decided
 
 
 def _is_reference(annotation: Any) -> bool:

@@ -41,6 +41,9 @@ class Names:
         name = self._constants[key] = self.claim(wanted)
         return name, True
 
+    def known_constant(self, wanted: str, value: int | float) -> str | None:
+        return self._constants.get((wanted, repr(value)))
+
     def counter(self, wanted: str, extent: str, is_free: bool) -> str:
         """The name of a loop or block variable: that of an earlier one which ran the same way."""
         key = (wanted, extent)

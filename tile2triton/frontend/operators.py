@@ -14,18 +14,18 @@ from tile2triton.frontend.builder import active, require
 from tile2triton.frontend.dtypes import dtype_name
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.loops import KernelFrame, Loop
+from tile2triton.frontend.named_numbers import with_tree
 from tile2triton.frontend.naming import Naming
+from tile2triton.frontend.native import truth
 from tile2triton.frontend.positions import here
 from tile2triton.frontend.spans import argument_positions
-from tile2triton.frontend.statics import is_named, plain, with_tree
+from tile2triton.frontend.statics import is_named, note_value, plain
 from tile2triton.frontend.trees import operand_tree, option_tree, placed_at, tree_of
 from tile2triton.frontend.values import Buffer, Dynamic, Element, Pending
 from tile2triton.ops.base import Operator, no_problems
 
 # The operator table: `tile2triton.language` fills it from `tile2triton.ops`.
 TABLE: dict[str, Operator] = {}
-
-_signatures: dict[str, inspect.Signature] = {}
 
 
 def call(name: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
@@ -66,7 +66,7 @@ def _bind(
 ) -> dict[str, Any]:
     """The given arguments by parameter, without the defaults."""
     try:
-        return dict(_signature(operator).bind(*arguments, **keywords).arguments)
+        return dict(operator.signature.bind(*arguments, **keywords).arguments)
     except TypeError as error:
         raise failure(
             "T2T160",
@@ -75,15 +75,8 @@ def _bind(
         ) from None
 
 
-def _signature(operator: Operator) -> inspect.Signature:
-    known = _signatures.get(operator.name)
-    if known is None or TABLE.get(operator.name) is not operator:
-        known = _signatures[operator.name] = inspect.signature(operator.surface)
-    return known
-
-
 def _shown(operator: Operator) -> str:
-    signature = _signature(operator)
+    signature = operator.signature
     bare = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
     return str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))
 
@@ -95,7 +88,7 @@ def _tree(operator: Operator, given: dict[str, Any]) -> ast.Call:
     places = argument_positions(position)
     arguments: list[ast.expr] = []
     options: list[ast.keyword] = []
-    for at, parameter in enumerate(_signature(operator).parameters.values()):
+    for at, parameter in enumerate(operator.signature.parameters.values()):
         if parameter.name not in given:
             continue
         value = given[parameter.name]
@@ -107,7 +100,7 @@ def _tree(operator: Operator, given: dict[str, Any]) -> ast.Call:
         elif parameter.default is inspect.Parameter.empty:
             arguments.append(placed_at(read(value), where))
         else:
-            _set_down(value)
+            _set_down(operator, value)
             tree = placed_at(option_tree(value), where)
             options.append(ast.keyword(parameter.name, tree))
     function = ast.Attribute(ast.Name("T", ast.Load()), operator.name, ast.Load())
@@ -116,11 +109,14 @@ def _tree(operator: Operator, given: dict[str, Any]) -> ast.Call:
     return call
 
 
-def _set_down(value: Any) -> None:
+def _set_down(operator: Operator, value: Any) -> None:
     """Note the value of a named number that is folded into an option."""
     builder = active()
-    if builder is not None and is_named(value) and isinstance(value.tree, ast.Name):
-        builder.facts.settings.setdefault(value.tree.id, repr(plain(value)))
+    if builder is not None and is_named(value):
+        if operator.kind != "hint":
+            note_value(value)
+        if isinstance(value.tree, ast.Name):
+            builder.facts.settings.setdefault(value.tree.id, repr(plain(value)))
 
 
 def _statement(operator: Operator, given: dict[str, Any]) -> Any:
@@ -171,7 +167,7 @@ def _kept(value: Any) -> Any:
 def _expression(operator: Operator, given: dict[str, Any]) -> Any:
     values = _flattened(operator, given)
     if operator.name == "if_then_else" and isinstance(values[0], (bool, int)):
-        return values[1] if values[0] else values[2]
+        return values[1] if truth(values[0]) else values[2]
     if operator.fold is not None and all(isinstance(value, (int, float)) for value in values):
         return _folded(operator, given, values)
     tree = _tree(operator, given)
@@ -193,7 +189,7 @@ def _folded(operator: Operator, given: dict[str, Any], values: list[Any]) -> Any
 
 def _flattened(operator: Operator, given: dict[str, Any]) -> list[Any]:
     values: list[Any] = []
-    for parameter in _signature(operator).parameters.values():
+    for parameter in operator.signature.parameters.values():
         if parameter.name in given:
             value = given[parameter.name]
             is_many = parameter.kind is inspect.Parameter.VAR_POSITIONAL

@@ -10,6 +10,7 @@ from typing import Any
 from rewrites.facts import Program
 from tile2triton.diagnostics import TileError, at_node
 from tile2triton.frontend.builder import Builder, activated
+from tile2triton.frontend.decisions import noting
 from tile2triton.frontend.declarations import Tensor, shape_trees
 from tile2triton.frontend.dtypes import DType, is_dtype
 from tile2triton.frontend.environment import Captured, environment_of
@@ -47,9 +48,11 @@ class _Trace:
         self.captured = captured
         self.prepared: Prepared = prepare(captured.function.__code__)
         self.tree = self.prepared.source.tree
-        self.environment = environment_of(captured, self.tree)
-        check_names(self.prepared, self.environment)
         self.builder = Builder(self.tree.name, self.prepared.source.filename)
+        self.builder.decided += captured.decided or ()
+        with noting(self.builder.decided):
+            self.environment = environment_of(captured, self.tree)
+        check_names(self.prepared, self.environment)
         self.builder.facts.operators = TABLE
         arguments = self.tree.args
         self.parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]

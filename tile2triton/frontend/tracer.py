@@ -16,8 +16,9 @@ from tile2triton.frontend.expressions import Expressions
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.loops import KernelFrame, Loop
 from tile2triton.frontend.naming import Naming
+from tile2triton.frontend.native import truth
 from tile2triton.frontend.operators import call
-from tile2triton.frontend.statics import is_named, named, number_of
+from tile2triton.frontend.statics import named
 from tile2triton.frontend.stores import augmented_store, combined, is_changing, store_element
 from tile2triton.frontend.trees import tree_of
 from tile2triton.frontend.values import (
@@ -101,9 +102,6 @@ class Tracer(Expressions):
             return value
         if isinstance(value, Dynamic):
             return self._let(name, value)
-        if isinstance(value, float) and not _is_name(value):
-            # How a scale was computed does not matter to the kernel: it is a number with a name.
-            return named(name, float(value))
         return named(name, value)
 
     def _let(self, name: str, value: Dynamic) -> Dynamic:
@@ -237,7 +235,7 @@ class Tracer(Expressions):
         """`if test:`; a static test is decided here, and what decided it is noted."""
         if not isinstance(test, Dynamic):
             self.set_down(names)
-            return Choice(self.builder, self.scope, bool(test), None)
+            return Choice(self.builder, self.scope, truth(test), None)
         return Choice(self.builder, self.scope, None, test)
 
     def for_(self, iterable: Any, targets: Any, carried: tuple[str, ...]) -> Iterator[Any]:
@@ -296,7 +294,3 @@ def _is_fresh(value: Any) -> bool:
     if isinstance(value, Variable) and value.is_handed_over:
         return True
     return naming is not None and naming.is_open
-
-
-def _is_name(value: Any) -> bool:
-    return is_named(value) and number_of(value.tree) is not None

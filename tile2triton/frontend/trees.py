@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from rewrites.quote import literal
 from tile2triton.frontend.dtypes import dtype_name, is_dtype
 from tile2triton.frontend.failures import failure
+from tile2triton.frontend.named_numbers import number_tree
 from tile2triton.frontend.positions import Position
-from tile2triton.frontend.statics import is_number_of_a_library, number_tree, plain
+from tile2triton.frontend.statics import is_number_of_a_library, plain
 
 if TYPE_CHECKING:
     from tile2triton.frontend.values import Element

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import inspect
+import linecache
 from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
@@ -98,6 +99,9 @@ class Kernel(DeviceFunction):
             trace = trace.tb_next
         where = f"{file}:{line}" if line else self.__name__
         reason = str(error) or type(error).__name__
+        if file and line and not str(error):
+            # An assertion is its own message.
+            reason += f": {linecache.getline(file, line).strip()}"
         return InterpreterError(f"{where}: {reason} (kernel {self.__name__}, program {program})")
 
 

@@ -18,6 +18,7 @@ from tile2triton.ops import (
     reduce,
     rounding,
     select,
+    static_assert,
 )
 from tile2triton.ops.base import Operator
 
@@ -39,6 +40,7 @@ FAMILIES = (
     cast,
     bits,
     hints,
+    static_assert,
 )
 
 OPERATORS: dict[str, Operator] = {

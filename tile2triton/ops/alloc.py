@@ -52,10 +52,10 @@ def check_tile(call: ast.Call, facts: Facts) -> Iterator[Problem]:
             yield Problem(
                 extent,
                 "T2T280",
-                f"The extents of a tile are positive numbers that are known when the kernel is "
-                f"compiled, but `{as_written(extent)}` is not.",
+                f"the extents of a tile are positive numbers that are known when the kernel is "
+                f"compiled, but `{as_written(extent)}` is not",
                 (f"{as_written(extent)} = {size}",) if size is not None else (),
-                "Take a tile size for it, and copy the part of the tensor that fits.",
+                "take a tile size for it, and copy the part of the tensor that fits",
             )
 
 

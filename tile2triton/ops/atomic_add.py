@@ -70,9 +70,9 @@ def check(call: ast.Call, facts: Facts) -> Iterator[Problem]:
         yield Problem(
             order,
             "T2T243",
-            f"`memory_order={as_written(order)}` is no memory order.",
+            f"`memory_order={as_written(order)}` is no memory order",
             (),
-            f"Leave it out, or write one of {', '.join(repr(name) for name in ORDERS[1:])}.",
+            f"leave it out, or write one of {', '.join(repr(name) for name in ORDERS[1:])}",
         )
     problems = list(region_problems(dst, facts))
     region = read_region(dst, facts)
@@ -84,18 +84,18 @@ def check(call: ast.Call, facts: Facts) -> Iterator[Problem]:
             dst,
             "T2T241",
             f"T.atomic_add adds to a global tensor, but `{as_written(dst)}` is a tile of this "
-            "program alone.",
+            "program alone",
             (),
-            f"Write `{as_written(dst)} += {as_written(value)}` in a T.Parallel loop.",
+            f"write `{as_written(dst)} += {as_written(value)}` in a T.Parallel loop",
         )
         return
     if region.dtype not in DTYPES:
         yield Problem(
             dst,
             "T2T240",
-            f"There is no atomic addition for {region.dtype}.",
+            f"there is no atomic addition for {region.dtype}",
             (f"{as_written(dst)}: {region.dtype}",),
-            f"Use one of {', '.join(DTYPES)} for `{region.buffer}`.",
+            f"use one of {', '.join(DTYPES)} for `{region.buffer}`",
         )
     if is_element_form(dst, value, facts):
         return
@@ -104,9 +104,9 @@ def check(call: ast.Call, facts: Facts) -> Iterator[Problem]:
         yield Problem(
             call,
             "T2T242",
-            "return_prev=True works on one element, not on a region.",
+            "return_prev=True works on one element, not on a region",
             (f"{as_written(dst)}: {region.shape_text}",),
-            "Write the addition per element in a T.Parallel loop.",
+            "write the addition per element in a T.Parallel loop",
         )
     yield from copy_problems(call, value, dst, facts, "T.atomic_add")
 

@@ -1,6 +1,7 @@
 """The record that every operator's file fills, and how a call's arguments are read."""
 
 import ast
+import functools
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -40,12 +41,16 @@ class Operator:
     def name(self) -> str:
         return self.surface.__name__
 
+    @functools.cached_property
+    def signature(self) -> inspect.Signature:
+        return inspect.signature(self.surface)
+
     def arguments(self, call: ast.Call) -> dict[str, ast.expr]:
         """The call's arguments by parameter name, defaults filled in as literals.
 
         A variadic parameter (`T.Kernel(*blocks)`) is given as an `ast.Tuple`.
         """
-        signature = inspect.signature(self.surface)
+        signature = self.signature
         bound = signature.bind(*call.args, **{k.arg: k.value for k in call.keywords if k.arg})
         result: dict[str, ast.expr] = {}
         for parameter in signature.parameters.values():

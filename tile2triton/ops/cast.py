@@ -61,9 +61,9 @@ def check(call: ast.Call, facts: Facts) -> Iterator[Problem]:
         yield Problem(
             rounding,
             "T2T290",
-            f"A cast rounds to nearest; `round={as_written(rounding)}` is not supported.",
+            f"a cast rounds to nearest; `round={as_written(rounding)}` is not supported",
             (),
-            'Leave `round` out, or write round="rn".',
+            'leave `round` out, or write round="rn"',
         )
 
 

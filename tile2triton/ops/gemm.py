@@ -109,8 +109,7 @@ def check(call: ast.Call, facts: Facts) -> Iterator[Problem]:
             yield Problem(
                 arguments[flag],
                 "T2T204",
-                f"`{flag}={as_written(arguments[flag])}` must be known when the kernel is "
-                "compiled",
+                f"`{flag}={as_written(arguments[flag])}` must be known when the kernel is compiled",
                 (),
                 "write True or False",
             )

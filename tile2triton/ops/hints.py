@@ -179,18 +179,18 @@ def check_swizzle(call: ast.Call, facts: Facts) -> Iterator[Problem]:
         yield Problem(
             arguments["panel_size"],
             "T2T291",
-            f"`panel_size={as_written(arguments['panel_size'])}` is no size of a panel.",
+            f"`panel_size={as_written(arguments['panel_size'])}` is no size of a panel",
             (),
-            "Write a positive number, such as T.use_swizzle(8).",
+            "write a positive number, such as T.use_swizzle(8)",
         )
     order = arguments["order"]
     if not (isinstance(order, ast.Constant) and order.value in ORDERS):
         yield Problem(
             order,
             "T2T292",
-            f"`order={as_written(order)}` is no order of programs.",
+            f"`order={as_written(order)}` is no order of programs",
             (),
-            f"Write one of {', '.join(map(repr, ORDERS))}.",
+            f"write one of {', '.join(map(repr, ORDERS))}",
         )
 
 
@@ -213,9 +213,9 @@ def check_safe_value(call: ast.Call, facts: Facts) -> Iterator[Problem]:
                 key or call,
                 "T2T293",
                 "T.annotate_safe_value takes global tensors and the values that reads outside of "
-                f"them give, but `{as_written(key or mapping)}` is no global tensor.",
+                f"them give, but `{as_written(key or mapping)}` is no global tensor",
                 (),
-                "Write a dict, such as T.annotate_safe_value({A: -1}).",
+                "write a dict, such as T.annotate_safe_value({A: -1})",
             )
 
 

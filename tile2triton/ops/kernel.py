@@ -31,9 +31,9 @@ def check(call: ast.Call, facts: Facts) -> Iterator[Problem]:
         yield Problem(
             call,
             "T2T260",
-            "A grid has one, two or three dimensions.",
+            "a grid has one, two or three dimensions",
             (f"T.Kernel with {len(blocks.elts)} extents",),
-            "Put further dimensions into one extent, and take them apart with // and %.",
+            "put further dimensions into one extent, and take them apart with // and %",
         )
     threads = arguments["threads"]
     count = static_value(threads, facts)
@@ -42,9 +42,9 @@ def check(call: ast.Call, facts: Facts) -> Iterator[Problem]:
         yield Problem(
             threads,
             "T2T261",
-            f"`threads={as_written(threads)}` is no number of threads.",
+            f"`threads={as_written(threads)}` is no number of threads",
             (),
-            "Write a number from 1 to 1024, such as threads=128.",
+            "write a number from 1 to 1024, such as threads=128",
         )
 
 

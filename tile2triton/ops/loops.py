@@ -86,10 +86,10 @@ def check_range(call: ast.Call, facts: Facts) -> Iterator[Problem]:
         yield Problem(
             step,
             "T2T252",
-            f"The step of a loop is a number other than 0 that is known when the kernel is "
-            f"compiled, but `{as_written(step)}` is not.",
+            f"the step of a loop is a number other than 0 that is known when the kernel is "
+            f"compiled, but `{as_written(step)}` is not",
             (),
-            "Loop over a count, and multiply the loop variable inside.",
+            "loop over a count, and multiply the loop variable inside",
         )
 
 
@@ -101,9 +101,9 @@ def check_pipelined(call: ast.Call, facts: Facts) -> Iterator[Problem]:
         yield Problem(
             stages,
             "T2T251",
-            f"`num_stages={as_written(stages)}` is no number of stages.",
+            f"`num_stages={as_written(stages)}` is no number of stages",
             (),
-            "Write 0 for a plain loop, or how many iterations' copies are in flight.",
+            "write 0 for a plain loop, or how many iterations' copies are in flight",
         )
 
 
@@ -112,17 +112,17 @@ def check_parallel(call: ast.Call, facts: Facts) -> Iterator[Problem]:
     extents = PARALLEL.arguments(call)["extents"]
     assert isinstance(extents, ast.Tuple)
     if not extents.elts:
-        yield Problem(call, "T2T253", "T.Parallel needs at least one extent.")
+        yield Problem(call, "T2T253", "T.Parallel needs at least one extent")
     for extent in extents.elts:
         size = static_value(extent, facts)
         if not isinstance(size, int) or size < 1:
             yield Problem(
                 extent,
                 "T2T250",
-                f"The extents of T.Parallel are positive numbers that are known when the kernel "
-                f"is compiled, but `{as_written(extent)}` is not.",
+                f"the extents of T.Parallel are positive numbers that are known when the kernel "
+                f"is compiled, but `{as_written(extent)}` is not",
                 (),
-                "Loop over the tile's extent, and put the rest under an `if` inside.",
+                "loop over the tile's extent, and put the rest under an `if` inside",
             )
 
 

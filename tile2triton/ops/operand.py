@@ -101,9 +101,9 @@ def region_problems(tree: ast.expr, facts: Facts) -> Iterator[Problem]:
         yield Problem(
             tree,
             "T2T201",
-            f"`{as_written(tree)}` is neither a tensor nor a tile.",
+            f"`{as_written(tree)}` is neither a tensor nor a tile",
             (),
-            "Name a tensor parameter or a tile from T.alloc_shared or T.alloc_fragment.",
+            "name a tensor parameter or a tile from T.alloc_shared or T.alloc_fragment",
         )
         return
     region = read_region(tree, facts)
@@ -115,9 +115,9 @@ def region_problems(tree: ast.expr, facts: Facts) -> Iterator[Problem]:
             yield Problem(
                 index,
                 "T2T205",
-                f"Slices have no step, but `{as_written(tree)}` has one.",
+                f"slices have no step, but `{as_written(tree)}` has one",
                 (),
-                "Index the elements in a T.Parallel loop.",
+                "index the elements in a T.Parallel loop",
             )
     yield from reaches_outside(region, region.sizes, facts)
 
@@ -129,9 +129,9 @@ def known_dtype(tree: ast.expr, facts: Facts) -> Iterator[Problem]:
         yield Problem(
             tree,
             "T2T202",
-            f"`{as_written(tree)}` is no element type.",
+            f"`{as_written(tree)}` is no element type",
             (),
-            f"Write one of {', '.join(dtypes.BY_NAME)}.",
+            f"write one of {', '.join(dtypes.BY_NAME)}",
         )
 
 
@@ -151,9 +151,9 @@ def reaches_outside(
                 region.node,
                 "T2T206",
                 f"`{as_written(region.node)}` reaches outside of `{region.buffer}`: index "
-                f"{first}{last} of dimension {axis}, which has extent {bound}.",
+                f"{first}{last} of dimension {axis}, which has extent {bound}",
                 (),
-                f"Stay from 0 to {bound - 1}.",
+                f"stay from 0 to {bound - 1}",
             )
 
 

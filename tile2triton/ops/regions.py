@@ -99,7 +99,7 @@ def copy_problems(
         yield Problem(
             call,
             "T2T210",
-            f"{name} of two whole buffers needs equal shapes.",
+            f"{name} of two whole buffers needs equal shapes",
             found,
             f"Say where the part starts, such as `{start}`."
             if tensor
@@ -111,9 +111,9 @@ def copy_problems(
         yield Problem(
             call,
             "T2T211",
-            f"The two sides of {name} have different numbers of dimensions that are longer than 1.",
+            f"the two sides of {name} have different numbers of dimensions that are longer than 1",
             found,
-            "Pick the further dimensions with an index, such as `A[batch, i : i + 64, head, :]`.",
+            "pick the further dimensions with an index, such as `A[batch, i : i + 64, head, :]`",
         )
         return
     for side, axes in (
@@ -185,16 +185,16 @@ def _lengths(
                 call,
                 "T2T212",
                 f"`{as_written(side.node)}` is larger than the tile that {name} moves: {own} "
-                f"against {size} in dimension {axis}.",
+                f"against {size} in dimension {axis}",
                 found,
-                "Make the slice as long as the tile, or say only where it starts.",
+                "make the slice as long as the tile, or say only where it starts",
             )
         elif not side.is_tensor:
             yield Problem(
                 call,
                 "T2T213",
-                f"The two tiles of {name} have different extents: {own} against {size} in "
-                f"dimension {axis} of `{as_written(side.node)}`.",
+                f"the two tiles of {name} have different extents: {own} against {size} in "
+                f"dimension {axis} of `{as_written(side.node)}`",
                 found,
-                "Give both sides the same shape.",
+                "give both sides the same shape",
             )

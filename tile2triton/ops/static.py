@@ -24,6 +24,14 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.BitOr: operator.or_,
     ast.BitXor: operator.xor,
 }
+_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
 _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
@@ -45,6 +53,8 @@ def static_value(tree: ast.expr | None, facts: Facts) -> Number | None:
             return _applied(_UNARY[type(op)], [operand], facts)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
             return _applied(_BINARY[type(op)], [left, right], facts)
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARISONS:
+            return _applied(_COMPARISONS[type(op)], [left, right], facts)
         case ast.Call(func=ast.Attribute(attr=name), args=arguments, keywords=[]):
             row = cast("Operator | None", facts.operators.get(name))
             if row is not None and row.fold is not None:

@@ -28,6 +28,8 @@ class State:
     statics: dict[int, Number]
     names: dict[str, Value] = field(default_factory=dict)
     tiles: dict[str, Memory] = field(default_factory=dict)
+    # The memory of each declaration that was executed, by the identity of its call.
+    allocated: dict[int, Memory] = field(default_factory=dict)
     safe_values: dict[str, Value] = field(default_factory=dict)
     # Variables that are one scalar for each iteration of the T.Parallel loop they stand in.
     per_element: set[str] = field(default_factory=set)

@@ -75,7 +75,8 @@ def _launch(call: ast.Call, target: ast.expr | None, body: list[ast.stmt], state
     for tensor in state.tensors.values():
         tensor.start_launch(programs)
     for number, point in enumerate(programs):
-        state.names, state.tiles, state.program = dict(outer), {}, number
+        state.names, state.program = dict(outer), number
+        state.tiles, state.allocated = {}, {}
         for name, index in zip(targets, point, strict=True):
             state.names[ast.unparse(name)] = np.int32(index)
         execute_block(body, state)
@@ -115,10 +116,11 @@ def _allocate(name: str, call: ast.Call, operator: Operator, state: State) -> No
             state.per_element.add(name)
         return
     # The allocation in a loop is the same storage in every iteration.
-    if name not in state.tiles:
+    if id(call) not in state.allocated:
         tile = state.facts.tiles[name]
         array = np.full(tile.shape, unset(tile.dtype), numpy_dtype(tile.dtype))
-        state.tiles[name] = Memory(name, tile.dtype, array, is_tensor=False)
+        state.allocated[id(call)] = Memory(name, tile.dtype, array, is_tensor=False)
+    state.tiles[name] = state.allocated[id(call)]
 
 
 def _store(target: ast.Subscript, value: Value, state: State) -> None:

@@ -1,0 +1,36 @@
+"""Tensor shapes as plain arithmetic, which means the same in a kernel and in its launcher."""
+
+import ast
+from dataclasses import replace
+
+from rewrites.facts import Facts
+from rewrites.quote import copy_tree, expr
+
+
+def plain_shapes(facts: Facts) -> None:
+    """Write `T.ceildiv(a, b)` in `facts.tensors` as `(a + b - 1) // b`, and its kind likewise."""
+    facts.tensors = {
+        name: replace(tensor, shape=tuple(_plain(extent) for extent in tensor.shape))
+        for name, tensor in facts.tensors.items()
+    }
+
+
+def _plain(extent: ast.expr) -> ast.expr:
+    tree = _Plain().visit(copy_tree(extent))
+    assert isinstance(tree, ast.expr)
+    return tree
+
+
+class _Plain(ast.NodeTransformer):
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        match node:
+            case ast.Call(func=ast.Attribute(attr="ceildiv" | "cdiv"), args=[a, b]):
+                return expr("(a + b - 1) // b", a=a, b=b)
+            case ast.Call(func=ast.Attribute(attr="floordiv"), args=[a, b]):
+                return expr("a // b", a=a, b=b)
+            case ast.Call(func=ast.Attribute(attr="floormod"), args=[a, b]):
+                return expr("a % b", a=a, b=b)
+            case ast.Call(func=ast.Attribute(attr="min" | "max" as function), args=args):
+                return ast.Call(expr(function), args, [])
+        return node
