@@ -73,12 +73,17 @@ def pair_lowering(template: str) -> Lower:
 
 
 def pair(template: str, left: Value, right: Value) -> Value:
-    """`template` over `a` and `b`, in the promoted type of two values."""
+    """`template` over `a` and `b`, in the promoted type of two values.
+
+    bfloat16 is computed in float32, since `tl.maximum` and `tl.minimum` of Triton 3.6 leave it there.
+    """
     dtype = promoted(left.dtype, right.dtype)
-    computed = "float32" if dtype.startswith("float8") else dtype
+    computed = "float32" if dtype.startswith(("float8", "bfloat16")) else dtype
     a, b = operands(left, right, computed)
     tree = expr(template, a=a.tree, b=b.tree)
-    return cast(Value(tree, computed, left.axes | right.axes), dtype)
+    # The larger and the smaller of two bfloat16 are float32 in Triton 3.6, and bfloat16 later.
+    found = "float32" if dtype == "bfloat16" else computed
+    return cast(Value(tree, found, left.axes | right.axes), dtype)
 
 
 def space_of_region(

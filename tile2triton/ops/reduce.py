@@ -305,7 +305,7 @@ def _store(
         value = Typed(result.tree, result.dtype, frozenset(range(inner.rank)))
         if old_matters:
             old = tiles.read(inner, target.buffer, indices, target.node)
-            tree = _combined(kind, old.tree, value.tree, propagates)
+            tree = _combined(kind, old.tree, value.tree, propagates, value.dtype)
             value = Typed(tree, value.dtype, value.axes)
         store(inner, target.buffer, indices, value, node)
         return
@@ -316,18 +316,18 @@ def _store(
         ]
         tree = ast.Subscript(tree, ast.Tuple(parts, ast.Load()), ast.Load())
     if old_matters:
-        tree = _combined(kind, name(target.buffer), tree, propagates)
+        tree = _combined(kind, name(target.buffer), tree, propagates, target.dtype)
     space.lowering.emit("target = value", target=target.buffer, value=tree)
 
 
-def _combined(kind: str, old: ast.expr, new: ast.expr, propagates: bool) -> ast.expr:
+def _combined(kind: str, old: ast.expr, new: ast.expr, propagates: bool, dtype: str) -> ast.expr:
     if kind in ("sum", "abssum"):
         return expr("old + new", old=old, new=new)
     function = "tl.minimum" if kind == "min" else "tl.maximum"
-    if propagates:
-        template = f"{function}(old, new, propagate_nan=tl.PropagateNan.ALL)"
-        return expr(template, old=old, new=new)
-    return expr(f"{function}(old, new)", old=old, new=new)
+    nan = ", propagate_nan=tl.PropagateNan.ALL" if propagates else ""
+    # Of two bfloat16 Triton 3.6 gives a float32, which a loop could not carry.
+    narrow = ".to(tl.bfloat16)" if dtype == "bfloat16" else ""
+    return expr(f"{function}(old, new{nan}){narrow}", old=old, new=new)
 
 
 def _source(space: Space, region: Region) -> Typed:
