@@ -336,3 +336,14 @@ def test_transpiling_imports_neither_torch_nor_triton():
 def test_a_language_name_that_does_not_exist_suggests_one():
     with pytest.raises(AttributeError, match=r"did you mean T\.copy\?"):
         T.copyy  # noqa: B018
+
+
+def test_a_pass_config_keeps_copies_off_tma():
+    from tests.kernels.gemm import gemm
+
+    sizes = {"M": 128, "N": 128, "K": 64}
+    without = tile2triton.kernel(pass_configs={"tl.disable_tma_lower": True})(
+        gemm.captured.function
+    )
+    assert "A_desc.load(" in gemm.compile(**sizes).triton_source
+    assert "_desc" not in without.compile(**sizes).triton_source

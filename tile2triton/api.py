@@ -39,7 +39,8 @@ def kernel(
 
     `out_idx` numbers the parameters of the prim_func that are outputs: they are allocated and
     returned. `target` is such as "cuda:90"; without it, this machine's GPU. What TileLang's `jit`
-    takes beside these (`pass_configs`, `verbose`, …) is kept on record and changes nothing.
+    takes beside these (`pass_configs`, `verbose`, …) is kept on record and changes nothing, except
+    that `pass_configs={"tl.disable_tma_lower": True}` keeps copies off TMA descriptors.
     """
     frame = sys._getframe(1)
     options = _options(out_idx, target, recorded)

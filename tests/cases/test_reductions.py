@@ -10,7 +10,9 @@ from tests.cases.kernels.reductions import (
     reduce_columns,
     reduce_onto,
     reduce_rows,
+    running_maxima,
 )
+from tile2triton.cli import main
 
 WIDTHS = (1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 20, 24, 31, 32, 33, 48, 63, 64, 65, 96, 100, 127)
 WIDTHS += (128, 129, 130)
@@ -122,3 +124,18 @@ def test_rows_past_the_end_are_zeros_in_every_way():
         exp_column_sums(41, 129, 32, 64, "as read"), torch.zeros(41, 129)
     ).items():
         assert (sums == 64).all(), way
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_running_maxima_keep_their_narrow_type(dtype):
+    values = (torch.randn(3, 8, 20) * 4).to(getattr(torch, dtype))
+    by_element = values.amax(0)
+    expect(running_maxima(3, 20, dtype), (values,), by_element.amax(1), by_element)
+
+
+@pytest.mark.compile
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_running_maxima_compile(dtype, capsys):
+    kernel = "tests/cases/kernels/reductions.py:running_maxima"
+    sizes = ["--set", "steps=3", "--set", "width=20", "--set", f"dtype={dtype}"]
+    assert main(["check", kernel, *sizes, "--target", "cuda:90"]) == 0, capsys.readouterr().err

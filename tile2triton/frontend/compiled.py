@@ -24,11 +24,19 @@ DEFAULT_TARGET = "cuda:90"
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """What `@tile2triton.kernel(...)` was given; `recorded` changes nothing."""
+    """What `@tile2triton.kernel(...)` was given; of `recorded`, only TMA is looked at."""
 
     out_idx: tuple[int, ...] | None = None
     target: str | None = None
     recorded: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def uses_tma(self) -> bool:
+        """Whether copies may go through TMA descriptors; a pass config of TileLang forbids it."""
+        configs = dict(self.recorded).get("pass_configs") or {}
+        return not any(
+            str(key).lower().endswith("disable_tma_lower") and on for key, on in configs.items()
+        )
 
 
 class CompiledKernel:
@@ -43,6 +51,8 @@ class CompiledKernel:
         self.program = program
         self.target = options.target or default_target()
         self.name = program.facts.name
+        if not options.uses_tma:
+            program.facts.hints["descriptors"] = False
         facts = _own(program.facts)
         self.triton_source: str = emit(self._lowered(facts), facts)
         self._lock = threading.Lock()

@@ -75,7 +75,7 @@ def pair_lowering(template: str) -> Lower:
 def pair(template: str, left: Value, right: Value) -> Value:
     """`template` over `a` and `b`, in the promoted type of two values.
 
-    bfloat16 is computed in float32, since `tl.maximum` and `tl.minimum` of Triton 3.6 leave it there.
+    bfloat16 is computed in float32, since the `tl.maximum` of Triton 3.6 leaves it there.
     """
     dtype = promoted(left.dtype, right.dtype)
     computed = "float32" if dtype.startswith(("float8", "bfloat16")) else dtype

@@ -79,3 +79,30 @@ def exp_column_sums(rows, columns, block_rows, block_columns, how):
             T.copy(sums, S[bx * block_columns])
 
     return column_sums
+
+
+@tile2triton.kernel(out_idx=[1, 2])
+def running_maxima(steps, width, dtype):
+    """The largest of each row so far, by a reduction and element by element, in a narrow type."""
+
+    @T.prim_func
+    def maxima(
+        A: T.Tensor((steps, 8, width), dtype),
+        Rows: T.Tensor((8,), dtype),
+        Columns: T.Tensor((8, width), dtype),
+    ):
+        with T.Kernel(1, threads=128) as _:
+            tile = T.alloc_fragment((8, width), dtype)
+            by_row = T.alloc_fragment((8,), dtype)
+            by_element = T.alloc_fragment((8, width), dtype)
+            T.fill(by_row, -100.0)
+            T.fill(by_element, -100.0)
+            for k in T.serial(steps):
+                T.copy(A[k, 0, 0], tile)
+                T.reduce_max(tile, by_row, dim=1, clear=False)
+                for i, j in T.Parallel(8, width):
+                    by_element[i, j] = T.max(by_element[i, j], tile[i, j])
+            T.copy(by_row, Rows)
+            T.copy(by_element, Columns)
+
+    return maxima
