@@ -174,6 +174,9 @@ def _varies(space: "Space", place: Place) -> bool:
 def _pick(space: "Space", tile: Tile, tree: ast.expr, dimension: int, index: ast.expr) -> ast.expr:
     """One position along a dimension, which keeps extent 1."""
     value = space.value(index)
+    is_fp8 = is_float(tile.dtype) and bits(tile.dtype) == 8
+    if is_fp8:
+        tree = expr("tree.to(tl.float32)", tree=tree)
     chosen = expr(
         "tl.sum(tl.where(lanes == index, tree, 0), axis, keep_dims=True)",
         lanes=lanes(space, tile, dimension),
@@ -181,8 +184,9 @@ def _pick(space: "Space", tile: Tile, tree: ast.expr, dimension: int, index: ast
         tree=tree,
         axis=ast.Constant(dimension),
     )
-    # A sum widens narrow integers, and bfloat16 in Triton 3.6.
-    if tile.dtype == "bfloat16" or (not is_float(tile.dtype) and bits(tile.dtype) < 32):
+    # A sum widens narrow integers, and bfloat16 in Triton 3.6; fp8 has no sums.
+    narrow = not is_float(tile.dtype) and bits(tile.dtype) < 32
+    if tile.dtype == "bfloat16" or is_fp8 or narrow:
         return expr("x.to(dtype)", x=chosen, dtype=triton_dtype(tile.dtype))
     return chosen
 

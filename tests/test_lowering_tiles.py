@@ -353,3 +353,28 @@ def test_safe_values_fill_what_is_out_of_bounds(device: str) -> None:
         device,
         outputs=("C", "D"),
     )
+
+
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2", "bfloat16", "float16", "int8"])
+def test_rows_and_columns_are_picked_in_every_type(dtype: str, device: str) -> None:
+    kind = getattr(torch, dtype)
+    a = int8(16, 32) if dtype == "int8" else rand(16, 32).to(kind)
+    agree(
+        f"""
+        def k(A: T.Tensor((16, 32), "{dtype}"), C: T.Tensor((16,), "{dtype}"),
+              D: T.Tensor((32,), "float32")):
+            with T.Kernel(1, threads=64) as bx:
+                a = T.alloc_shared((16, 32), "{dtype}")
+                col = T.alloc_fragment((16,), "{dtype}")
+                row = T.alloc_fragment((32,), "float32")
+                T.copy(A, a)
+                T.copy(a[:, 5], col)
+                T.copy(a[bx + 3, :], row)
+                T.copy(col, C)
+                T.copy(row, D)
+        """,
+        [a],
+        device,
+        outputs=("C", "D"),
+        tolerance=1e-6,
+    )

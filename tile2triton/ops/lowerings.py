@@ -81,9 +81,7 @@ def pair(template: str, left: Value, right: Value) -> Value:
     computed = "float32" if dtype.startswith(("float8", "bfloat16")) else dtype
     a, b = operands(left, right, computed)
     tree = expr(template, a=a.tree, b=b.tree)
-    # The larger and the smaller of two bfloat16 are float32 in Triton 3.6, and bfloat16 later.
-    found = "float32" if dtype == "bfloat16" else computed
-    return cast(Value(tree, found, left.axes | right.axes), dtype)
+    return cast(Value(tree, computed, left.axes | right.axes), dtype)
 
 
 def space_of_region(
