@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from rewrites.dtypes import bits
 from rewrites.environment import Environment, next_power_of_two
 from rewrites.facts import Descriptor, Facts
+from rewrites.separate_accesses import overwritten
 from rewrites.tree import base_name, names_in, walk
 
 # CUDA's tensor maps: bytes of the base and of every stride but the last, and of the inner block.
@@ -15,7 +16,10 @@ MAX_RANK = 5
 
 @dataclass(frozen=True)
 class DescriptorPlan:
-    """Tensors that are only read, outputs that only T.copy stores, tiles that T.gemm multiplies."""
+    """Tensors that are only read, outputs that one T.copy stores, tiles that T.gemm multiplies.
+
+    Such a T.copy stores no element twice: a loop around it moves it by its whole length.
+    """
 
     loads: frozenset[str]
     stores: frozenset[str]
@@ -58,9 +62,12 @@ def plan_descriptors(function: ast.FunctionDef, facts: Facts) -> DescriptorPlan:
                 otherwise |= names_in(test)
     inputs = {n for n, t in facts.tensors.items() if t.role == "input"}
     outputs = {n for n, t in facts.tensors.items() if t.role == "output"}
+    stored_once = (outputs & copied) - otherwise
+    if stored_once:
+        stored_once -= overwritten(function, facts)
     return DescriptorPlan(
         frozenset(inputs - written),
-        frozenset((outputs & copied) - otherwise),
+        frozenset(stored_once),
         frozenset(operands),
     )
 

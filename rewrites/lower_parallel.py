@@ -16,20 +16,28 @@ after:
 
 import ast
 
-from rewrites import tensors, tiles
 from rewrites.environment import lengths, next_power_of_two, padded
 from rewrites.errors import refuse
 from rewrites.nodes import Blank, Comment
 from rewrites.quote import expr, name
-from rewrites.scalars import as_condition, logical, negate_condition
+from rewrites.ranges import Range
+from rewrites.scalars import as_condition, negate_condition
 from rewrites.space import Axis, Lowering, Space, index_list
+from rewrites.stores import filled, store
 from rewrites.tree import walk
-from rewrites.values import Value, arithmetic, cast, full, stored
+from rewrites.updates import update
+from rewrites.values import Value, number
 
 
 def lower_parallel(lowering: Lowering, loop: ast.For) -> None:
     """Emit the statements of one T.Parallel loop."""
-    space = Space(lowering, axes_of_loop(lowering, loop))
+    axes = axes_of_loop(lowering, loop)
+    space = Space(lowering, tuple(axis for axis in axes if not _is_single(axis)))
+    for axis in axes:
+        if _is_single(axis):
+            # A loop over one element has no axis: its variable is 0.
+            space.lets[axis.variable] = number(0)
+            lowering.environment.ranges[axis.variable] = Range(0, 0)
     run(space, loop.body)
 
 
@@ -53,6 +61,10 @@ def axes_of_loop(lowering: Lowering, loop: ast.For) -> tuple[Axis, ...]:
     return tuple(axes[variable] for variable in order)
 
 
+def _is_single(axis: Axis) -> bool:
+    return isinstance(axis.tree, ast.Constant) and axis.extent == 1
+
+
 def run(space: Space, body: list[ast.stmt]) -> None:
     """Lower the statements of a T.Parallel body, or of a scalar block, in order."""
     for statement in body:
@@ -61,6 +73,7 @@ def run(space: Space, body: list[ast.stmt]) -> None:
 
 def statement_in_space(space: Space, statement: ast.stmt) -> None:
     lowering = space.lowering
+    space.start_statement()
     match statement:
         case Comment() | Blank():
             lowering.out.append(statement)
@@ -69,7 +82,7 @@ def statement_in_space(space: Space, statement: ast.stmt) -> None:
         case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=buffer)) as target], value=tree):
             store(space, buffer, index_list(target), space.value(tree), statement)
         case ast.AugAssign(target=ast.Subscript(value=ast.Name(id=buffer)) as target, op=op):
-            _update(space, buffer, target, op, statement)
+            update(space, buffer, target, op, statement)
         case ast.If(test=test, body=body, orelse=orelse):
             _branch(space, test, body, orelse)
         case ast.For():
@@ -83,14 +96,6 @@ def statement_in_space(space: Space, statement: ast.stmt) -> None:
                 f"`{ast.unparse(statement).splitlines()[0]}` cannot stand inside T.Parallel",
                 hint="T.Parallel holds element-wise statements: assignments, `if`, serial loops",
             )
-
-
-def store(space: Space, buffer: str, indices: list[ast.expr], value: Value, node: ast.AST) -> None:
-    """`buffer[indices] = value`, wherever the buffer lives."""
-    if buffer in space.facts.tiles:
-        tiles.write(space, buffer, indices, value, node)
-    else:
-        tensors.write(space, buffer, indices, value, node)
 
 
 def _axis(lowering: Lowering, loop: ast.For, variable: str, extent: int, tree: ast.expr) -> Axis:
@@ -141,12 +146,12 @@ def _assign_name(space: Space, target: str, tree: ast.expr, node: ast.stmt) -> N
             init = space.value(arguments["init"])
             dtype = facts.variables[target]
             space.lets[target] = Value(name(target), dtype, full)
-            lowering.emit("target = tree", target=target, tree=_filled(space, init, dtype))
+            lowering.emit("target = tree", target=target, tree=filled(space, init, dtype))
             return
     value = space.value(tree)
     if target in space.lets and target in facts.variables:
         variable = space.lets[target]
-        new = _filled(space, value, variable.dtype)
+        new = filled(space, value, variable.dtype)
         condition = space.condition()
         if condition is not None:
             new = expr("tl.where(mask, new, old)", mask=condition.tree, new=new, old=variable.tree)
@@ -161,77 +166,17 @@ def _assign_name(space: Space, target: str, tree: ast.expr, node: ast.stmt) -> N
         )
     lowering.emit("target = tree", target=target, tree=value.tree)
     space.environment.ranges[target] = space.environment.range(tree)
-    space.lets[target] = Value(name(target), value.dtype, value.axes, value.weak, value.number)
-
-
-def _filled(space: Space, value: Value, dtype: str) -> ast.expr:
-    """A value over all axes of the space, for a variable that each element has."""
-    new = stored(value, dtype)
-    if new.weak or not new.axes:
-        return full(ast.Tuple(space.shape(), ast.Load()), new.tree, dtype)
-    if len(new.axes) < space.rank:
-        shape = ast.Tuple(space.shape(), ast.Load())
-        return expr("tl.broadcast_to(tree, shape)", tree=new.tree, shape=shape)
-    return new.tree
-
-
-def _update(
-    space: Space, buffer: str, target: ast.Subscript, op: ast.operator, node: ast.AugAssign
-) -> None:
-    """`buffer[i] op= e`; where a loop variable is not among the indices, `+=` sums over it."""
-    indices = index_list(target)
-    used = set().union(*(space.axes_of(index) for index in indices)) if indices else set()
-    missing = [
-        position
-        for position, axis in enumerate(space.axes)
-        if position not in used and axis.extent > 1
-    ]
-    if not missing:
-        combined = ast.copy_location(ast.BinOp(target, op, node.value), node)
-        store(space, buffer, indices, space.value(combined), node)
-        return
-    if not isinstance(op, ast.Add):
-        variable = space.axes[missing[0]].variable
-        raise refuse(
-            node,
-            "T2T305",
-            f"every `{variable}` updates the same element of `{buffer}`",
-            found=(f"`{variable}` runs over {space.axes[missing[0]].extent} values",),
-            hint="only `+=` may gather many values in one element; or use a T.reduce operator",
-        )
-    rest, total = total_over(space, space.value(node.value), missing)
-    old = rest.read(target, buffer, indices)
-    store(rest, buffer, indices, arithmetic(op, old, total), node)
-
-
-def total_over(space: Space, value: Value, missing: list[int]) -> tuple[Space, Value]:
-    """The value added up over `missing` axes, and the space of the axes that are left."""
-    total = _sum(space, value, missing)
-    rest = Space(space.lowering, tuple(a for p, a in enumerate(space.axes) if p not in missing))
-    axes = frozenset(sum(1 for p in range(axis) if p not in missing) for axis in total.axes)
-    return rest, Value(total.tree, total.dtype, axes)
-
-
-def _sum(space: Space, value: Value, missing: list[int]) -> Value:
-    """The value summed over `missing` axes, which are gone from the result's rank."""
-    filled = _filled(space, value, value.dtype)
-    masks = [m for p in range(space.rank) if (m := space.in_extent(p)) is not None]
-    masks += space.conditions
-    if masks:
-        mask = logical(ast.And(), masks)
-        filled = expr("tl.where(mask, filled, 0)", mask=mask.tree, filled=filled)
-    for position in sorted(missing, reverse=True):
-        filled = expr("tl.sum(filled, axis)", filled=filled, axis=ast.Constant(position))
-    axes = frozenset(range(space.rank)) - frozenset(missing)
-    summed = Value(filled, value.dtype, axes)
-    if value.dtype in ("int8", "int16", "uint8", "uint16", "bool"):
-        summed = cast(Value(filled, "int32", axes), value.dtype)
-    return summed
+    # Triton makes a Python number that is assigned to a name a typed scalar.
+    space.lets[target] = Value(name(target), value.dtype, value.axes)
 
 
 def _branch(space: Space, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
     condition = as_condition(space.value(test))
-    if not isinstance(condition.tree, ast.Name):
+    facts = space.facts
+    changes = isinstance(condition.tree, ast.Name) and (
+        condition.tree.id in facts.variables or condition.tree.id in facts.tiles
+    )
+    if changes or not isinstance(condition.tree, ast.Name):
         named = space.lowering.assign("where", condition.tree)
         condition = Value(named, "bool", condition.axes, condition.weak)
     with space.under(condition):

@@ -150,8 +150,8 @@ class _Program:
         environment = lowering.environment
         environment.ranges[target] = environment.range(tree)
         environment.dtypes[target] = value.dtype
-        if value.weak:
-            environment.unrolled.add(target)
+        # Triton makes a Python number that is assigned to a name a typed scalar.
+        environment.unrolled.discard(target)
         lowering.emit("target = value", target=target, value=value.tree)
 
     def _assert_extents(self, tile: Tile) -> None:

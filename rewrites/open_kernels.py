@@ -17,6 +17,7 @@ after:
 
 import ast
 
+from rewrites.dtypes import is_integer
 from rewrites.environment import environment_of, next_power_of_two
 from rewrites.errors import refuse
 from rewrites.facts import Facts, Launch
@@ -24,6 +25,7 @@ from rewrites.lower_program import block_variables
 from rewrites.nodes import Blank, Comment
 from rewrites.quote import expr, name, place, stmts
 from rewrites.tree import function_of, names_in, operator_call
+from rewrites.values import triton_dtype
 
 HOST_FUNCTIONS = {"ceildiv": "triton.cdiv", "cdiv": "triton.cdiv", "min": "min", "max": "max"}
 
@@ -58,6 +60,7 @@ def _open(block: ast.With, kernel: str, facts: Facts) -> ast.FunctionDef:
             extent=name(pad.removesuffix("_pad")),
         )
     ]
+    definitions += _typed_arguments(body, facts)
     arguments = tuple(n for n in _run_time_names(facts) if n in used)
     constants = tuple(n for n in facts.constants if n in used)
     launch = Launch(kernel=kernel, arguments=arguments, constants=constants)
@@ -146,6 +149,28 @@ def _take_swizzle(body: list[ast.stmt]) -> tuple[list[ast.stmt], ast.Call | None
 def _pads(used: set[str], facts: Facts) -> list[str]:
     """The names `<constant>_pad` in use."""
     return [f"{n}_pad" for n in facts.constants if f"{n}_pad" in used]
+
+
+def _typed_arguments(body: list[ast.stmt], facts: Facts) -> list[ast.stmt]:
+    """Integers that are cast as arguments: Triton makes an argument of 1 a Python number."""
+    integers = {n for n, dtype in facts.scalars.items() if is_integer(dtype)} | set(facts.dims)
+    plain = integers | set(facts.constants) | {"tl"}
+    found: set[str] = set()
+    for statement in body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Attribute) and node.attr == "to":
+                names = names_in(node.value)
+                found |= names & integers if names <= plain else set()
+    return [
+        statement
+        for argument in facts.scalars
+        if argument in found
+        for statement in stmts(
+            "target = tl.full((), target, dtype)",
+            target=argument,
+            dtype=triton_dtype(facts.scalars[argument]),
+        )
+    ]
 
 
 def _run_time_names(facts: Facts) -> list[str]:

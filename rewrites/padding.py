@@ -61,7 +61,8 @@ def _dirty(
     if operator.name == "copy" and not isinstance(written, ast.Subscript):
         source = base_name(arguments["src"])
         from_tensor = source in facts.tensors and source not in annotated
-        clean = from_tensor or source in zero_padded
+        whole = isinstance(arguments["src"], ast.Name)
+        clean = from_tensor or (whole and source in zero_padded)
     elif operator.name in ("clear", "fill"):
         value = arguments.get("value", ast.Constant(0))
         clean = isinstance(value, ast.Constant) and value.value == 0

@@ -23,30 +23,28 @@ after:
 """
 
 import ast
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rewrites.apart import apart, lengths, parallel_widths
+from rewrites.apart import ONE, Place, Version, are_apart, moved_extents, place_of
+from rewrites.changes import changed_names
 from rewrites.facts import Facts
 from rewrites.nodes import Blank, Comment
-from rewrites.quote import place, stmts
-from rewrites.tree import base_name, function_of, walk
+from rewrites.quote import copy_tree, place, stmts
+from rewrites.tree import base_name, function_of, operator_call, walk
 
 LOOPS = ("serial", "Serial", "Pipelined", "unroll", "Unroll")
 
 
 @dataclass(frozen=True)
 class Access:
-    """One operand that reads or writes a tensor; `where` is its text.
-
-    `apart` are the loop variables that move it to elements of its own in each iteration.
-    """
+    """One operand that reads or writes a tensor."""
 
     tensor: str
     writes: bool
-    where: str
+    place: Place
     is_atomic: bool = False
-    apart: frozenset[str] = frozenset()
 
 
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
@@ -57,11 +55,28 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
     return tree
 
 
+def overwritten(function: ast.FunctionDef, facts: Facts) -> set[str]:
+    """The tensors of which one program may store an element twice, barriers or not."""
+    found: set[str] = set()
+    for block in function.body:
+        if isinstance(block, ast.With):
+            order = _Order(facts, heeds_barriers=False)
+            order.block(copy_tree(block).body, [])
+            found |= order.overwritten
+    return found
+
+
 class _Order:
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: Facts, heeds_barriers: bool = True) -> None:
         self.facts = facts
-        # The variables of the loops around whose second turn is being followed.
-        self.carried: set[str] = set()
+        self.heeds_barriers = heeds_barriers
+        self.overwritten: set[str] = set()
+        self.count = itertools.count(1)
+        # What the names stand for at this point; a name of another version is another value.
+        self.versions: dict[str, Version] = {}
+        # The steps of the loops around, and the extents of T.Parallel loops, by their variables.
+        self.steps: dict[str, ast.expr] = {}
+        self.lanes: dict[str, ast.expr] = {}
 
     def block(self, body: list[ast.stmt], since: list[Access]) -> list[ast.stmt]:
         """The statements with barriers; `since` gathers the accesses after the last barrier."""
@@ -71,30 +86,38 @@ class _Order:
                 result.append(statement)
                 continue
             accesses = list(self._accesses(statement))
-            if _is_barrier(statement):
+            if self._is_barrier(statement):
                 since.clear()
-            elif any(self._meet(earlier, later) for earlier in since for later in accesses):
-                (barrier,) = stmts("T.sync_threads()")
+            elif self._must_wait(since, accesses):
                 at = len(result)
                 while at and isinstance(result[at - 1], Comment):
                     at -= 1
-                result.insert(at, place(barrier, statement))
+                result.insert(at, _barrier(statement))
                 since.clear()
             since += accesses
             if _is_parallel(statement):
+                outer = self.lanes
+                self.lanes = {**outer, **_parallel_lanes(statement)}
                 self._compound(statement, [])
+                self.lanes = outer
             elif isinstance(statement, (ast.For, ast.While, ast.If)):
                 self._compound(statement, since)
+            for name in changed_names(statement, self.facts):
+                self.versions[name] = next(self.count)
             result.append(statement)
         return result
 
     def _compound(self, statement: ast.stmt, since: list[Access]) -> None:
         """Loops are followed twice, so that an iteration meets the one before it."""
-        is_serial = not isinstance(statement, ast.If) and not _is_parallel(statement)
-        variable = ast.unparse(statement.target) if isinstance(statement, ast.For) else ""
+        is_serial = isinstance(statement, ast.While)
+        variable = run = None
+        if isinstance(statement, ast.For) and not _is_parallel(statement):
+            is_serial = True
+            variable, run = ast.unparse(statement.target), next(self.count)
+            self.steps[variable] = self._step(statement)
         for turn in range(2 if is_serial else 1):
-            if turn:
-                self.carried.add(variable)
+            if variable is not None and run is not None:
+                self.versions[variable] = (run, turn)
             before = list(since)
             for field in ("body", "orelse"):
                 block = getattr(statement, field)
@@ -103,9 +126,12 @@ class _Order:
                     setattr(statement, field, self.block(block, branch))
                     # What one branch leaves open is open behind both.
                     since += [access for access in branch if access not in since]
-        self.carried.discard(variable)
+            if isinstance(statement, ast.While) and not self._is_barrier(statement.body[-1]):
+                # The condition is read again behind the body.
+                if self._must_wait(since, list(self._accesses(statement))):
+                    statement.body.append(_barrier(statement))
         has_barrier = any(
-            _is_barrier(node) for node in walk(statement) if isinstance(node, ast.stmt)
+            self._is_barrier(node) for node in walk(statement) if isinstance(node, ast.stmt)
         )
         if has_barrier and isinstance(statement, ast.For) and isinstance(statement.iter, ast.Call):
             header = statement.iter
@@ -119,20 +145,24 @@ class _Order:
         elif isinstance(statement, ast.For) and not _is_parallel(statement):
             parts = [statement.iter]
         nodes = [node for part in parts for node in walk(part)]
-        extents = {
-            id(argument): lengths(node, self.facts)
-            for node in nodes
-            if isinstance(node, ast.Call)
-            for argument in node.args
-        }
-        widths = parallel_widths(nodes)
+        lanes = {**self.lanes, **_parallel_lanes(statement)}
+        extents = None if lanes else moved_extents(statement, self.facts)
+        operands = set()
+        if extents is not None:
+            call = operator_call(statement, *self.facts.operators)
+            operands = {id(argument) for argument in call.args} if call is not None else set()
+        # Names that the statement itself changes have no one value in it.
+        versions = dict(self.versions)
+        inner = changed_names(statement, self.facts) if _is_parallel(statement) else set()
 
         def access(tree: ast.expr, writes: bool, is_atomic: bool = False) -> list[Access]:
             buffer = base_name(tree)
             if buffer is None or buffer not in self.facts.tensors:
                 return []
-            free = apart(tree, extents.get(id(tree), ()), widths)
-            return [Access(buffer, writes, ast.unparse(tree), is_atomic, free)]
+            for name in inner:
+                versions[name] = next(self.count)
+            moved = extents if id(tree) in operands else None
+            return [Access(buffer, writes, place_of(tree, moved, lanes, versions), is_atomic)]
 
         writes: list[Access] = []
         # The bare names of subscripts, and the destinations that are not read.
@@ -156,6 +186,11 @@ class _Order:
                 yield from access(node, False)
         yield from writes
 
+    def _must_wait(self, since: list[Access], accesses: list[Access]) -> bool:
+        met = [(a, b) for a in since for b in accesses if self._meet(a, b)]
+        self.overwritten |= {a.tensor for a, b in met if a.writes and b.writes}
+        return bool(met) and self.heeds_barriers
+
     def _meet(self, earlier: Access, later: Access) -> bool:
         """Whether the later access must wait for the earlier one.
 
@@ -165,20 +200,42 @@ class _Order:
             return False
         if earlier.is_atomic and later.is_atomic:
             return False
-        if earlier.where == later.where and earlier.apart & self.carried:
+        is_same = (earlier.place.text, earlier.place.versions) == (
+            later.place.text,
+            later.place.versions,
+        )
+        if not earlier.writes and is_same:
             return False
-        return earlier.writes or earlier.where != later.where
+        return not are_apart(earlier.place, later.place, self.steps)
+
+    def _step(self, loop: ast.For) -> ast.expr:
+        assert isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Attribute)
+        step = self.facts.operators[loop.iter.func.attr].arguments(loop.iter).get("step", ONE)
+        return ONE if isinstance(step, ast.Constant) and step.value is None else step
+
+    def _is_barrier(self, statement: ast.stmt) -> bool:
+        return self.heeds_barriers and operator_call(statement, "sync_threads") is not None
 
 
-def _is_parallel(statement: ast.stmt) -> bool:
+def _barrier(like: ast.stmt) -> ast.stmt:
+    (barrier,) = stmts("T.sync_threads()")
+    return place(barrier, like)
+
+
+def _is_parallel(statement: ast.AST) -> bool:
     match statement:
         case ast.For(iter=ast.Call(func=ast.Attribute(attr=function))):
             return function not in LOOPS
     return False
 
 
-def _is_barrier(statement: ast.stmt) -> bool:
-    match statement:
-        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="sync_threads"))):
-            return True
-    return False
+def _parallel_lanes(statement: ast.stmt) -> dict[str, ast.expr]:
+    """The variables of the T.Parallel loops of a statement with their extents."""
+    lanes: dict[str, ast.expr] = {}
+    for node in walk(statement) if _is_parallel(statement) else ():
+        match node:
+            case ast.For(target=target, iter=ast.Call(args=args)) if _is_parallel(node):
+                names = target.elts if isinstance(target, ast.Tuple) else [target]
+                for name, extent in zip(names, args, strict=True):
+                    lanes[ast.unparse(name)] = extent
+    return lanes

@@ -29,15 +29,19 @@ from rewrites.tree import blocks_of, kernels_of, names_in, walk
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
     """Share the `offs_…` that lowering made, and gather the kernels' assertions at their top."""
     for kernel in kernels_of(tree):
-        sharing = _Sharing(kernel)
+        sharing = _Sharing(kernel, facts)
         kernel.body = sharing.block(kernel.body)
         _Rename(sharing.renamed).visit(kernel)
         kernel.body = _with_assertions_first(kernel.body)
     return tree
 
 
+PURE_CALLS = ("tl.arange", "tl.cdiv", "tl.minimum", "tl.maximum", "tl.where")
+
+
 class _Sharing:
-    def __init__(self, kernel: ast.FunctionDef) -> None:
+    def __init__(self, kernel: ast.FunctionDef, facts: Facts) -> None:
+        self.facts = facts
         self.assigned = Counter(
             node.id
             for node in walk(kernel)
@@ -73,7 +77,9 @@ class _Sharing:
 
     def statement(self, statement: ast.stmt) -> ast.stmt | None:
         match statement:
-            case ast.Assign(targets=[ast.Name(id=target)]) if self._is_offset(target):
+            case ast.Assign(targets=[ast.Name(id=target)], value=value) if self._is_offset(
+                target, value
+            ):
                 return self._offset(target, statement)
             case ast.For() | ast.While() | ast.If():
                 for field in ("body", "orelse"):
@@ -110,8 +116,15 @@ class _Sharing:
             changed |= names_in(statement.target)
         return changed
 
-    def _is_offset(self, target: str) -> bool:
-        return target.startswith("offs_") and self.assigned[target] == 1
+    def _is_offset(self, target: str, value: ast.expr) -> bool:
+        """Offsets are arithmetic that loads nothing; a tile of the user's may be called so too."""
+        if target in self.facts.tiles or target in self.facts.variables:
+            return False
+        loads = any(
+            isinstance(node, ast.Call) and ast.unparse(node.func) not in PURE_CALLS
+            for node in walk(value)
+        )
+        return target.startswith("offs_") and self.assigned[target] == 1 and not loads
 
     def _offset(self, target: str, statement: ast.Assign) -> ast.stmt | None:
         _Rename(self.renamed).visit(statement.value)

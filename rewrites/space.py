@@ -90,6 +90,10 @@ class Space:
     def rank(self) -> int:
         return len(self.axes)
 
+    def start_statement(self) -> None:
+        """Forget the offsets of the statement before: what they were made of may have changed."""
+        self._vectors.clear()
+
     # Expressions.
 
     def value(self, tree: ast.expr) -> Value:

@@ -10,8 +10,8 @@ from rewrites.errors import refuse
 from rewrites.facts import Facts, Tensor
 from rewrites.quote import expr, literal, name
 from rewrites.scalars import logical
-from rewrites.tree import walk
-from rewrites.values import Value, cast, stored
+from rewrites.tree import names_in, walk
+from rewrites.values import Value, cast, stored, strong
 
 if TYPE_CHECKING:
     from rewrites.space import Space
@@ -139,9 +139,8 @@ def bounds(
     extent = tensor.shape[dimension]
     interval = environment.range(index)
     limit = environment.range(extent)
-    if isinstance(index, ast.Constant) or (
-        interval.low is not None and interval.low == interval.high and limit.high is None
-    ):
+    if names_in(index) <= space.facts.constants.keys() and limit.high is None:
+        # A constant index of a size that is known at run time only is the user's to get right.
         return []
     masks = []
     if not interval.is_natural:
@@ -191,9 +190,23 @@ def _offset(space: "Space", tensor: Tensor, dimension: int, value: Value) -> ast
     if stride is None:
         return value.tree
     count = elements(tensor, space.environment)
-    if (count is None or count >= INT32_LIMIT) and not value.weak and value.dtype != "int64":
-        value = cast(value, "int64")
-    return ast.BinOp(value.tree, ast.Mult(), stride)
+    if count is not None and count < INT32_LIMIT:
+        return ast.BinOp(value.tree, ast.Mult(), stride)
+    is_known = names_in(stride) <= space.facts.constants.keys()
+    if value.weak and is_known:
+        return ast.BinOp(value.tree, ast.Mult(), stride)
+    # Multiplied from the left, so that no product of two sizes is made in 32 bits.
+    product = cast(strong(value), "int64").tree
+    for factor in _factors(stride):
+        product = ast.BinOp(product, ast.Mult(), factor)
+    return product
+
+
+def _factors(product: ast.expr) -> list[ast.expr]:
+    match product:
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return [*_factors(left), *_factors(right)]
+    return [product]
 
 
 def _covers(space: "Space", tensor: Tensor, dimension: int, index: ast.expr, position: int) -> bool:
@@ -215,18 +228,31 @@ def _proved_by_range(space: "Space", index: ast.expr, limit: int | None) -> bool
 
 
 def _holds_when_retuned(space: "Space", index: ast.expr, extent: ast.expr, known: int) -> bool:
-    """Whether leaving a mask out stays right, or fails loudly, when tile sizes are edited.
+    """Whether leaving a mask out stays right, or fails loudly, when sizes are edited.
 
-    Where tile and tensor extents are both named, the kernel asserts that one divides the other;
-    where they are named and do not divide, the mask stays.
+    Where a tile's or the tensor's extent has a name, the kernel asserts that one divides the other;
+    where they do not divide, the mask stays. An index without a tile asserts the largest value that
+    it was proved to have.
     """
-    for position in sorted(space.axes_of(index)):
+    facts = space.facts
+    positions = sorted(space.axes_of(index))
+    for position in positions:
         axis = space.axes[position]
-        if not _has_name(axis.tree, space.facts) or ast.dump(axis.tree) == ast.dump(extent):
+        named = _has_name(axis.tree, facts) or _has_name(extent, facts)
+        if not named or ast.dump(axis.tree) == ast.dump(extent):
             continue
         if known % axis.extent:
             return False
         space.lowering.emit("tl.static_assert(extent % tile == 0)", extent=extent, tile=axis.tree)
+    if positions or not _has_name(extent, facts):
+        return True
+    bound = space.environment.bounds.get(index.id) if isinstance(index, ast.Name) else None
+    if bound is not None and ast.dump(bound) == ast.dump(extent):
+        return True
+    if _has_name(index, facts):
+        return False
+    high = ast.Constant(space.environment.range(index).high)
+    space.lowering.emit("tl.static_assert(high < extent)", high=high, extent=extent)
     return True
 
 

@@ -36,13 +36,11 @@ def read(space: "Space", buffer: str, indices: list[ast.expr], node: ast.expr) -
     places = classify(space, tile, indices)
     tree: ast.expr = name(buffer)
     gathers = [d for d, place in enumerate(places) if place.index and _varies(space, place)]
-    if len(gathers) > 1:
-        raise _unsupported(node, buffer)
     for dimension, place in enumerate(places):
         if place.index is not None and dimension not in gathers:
             tree = _pick(space, tile, tree, dimension, place.index)
     if gathers:
-        return _gather(space, tile, tree, places, gathers[0], node)
+        return _gather(space, tile, tree, places, gathers, node)
     order = [place.axis for place in places]
     axes = frozenset(axis for axis in order if axis is not None)
     return Value(to_space(space, tile, tree, order), tile.dtype, axes)
@@ -108,7 +106,7 @@ def to_space(space: "Space", tile: Tile, tree: ast.expr, order: list[int | None]
     """A tensor in the tile's order of dimensions, as one in the space's order of axes."""
     present = [axis for axis in order if axis is not None]
     if not present:
-        return expr("tl.sum(tree)", tree=tree) if order else tree
+        return collapsed(tree, tile.dtype) if order else tree
     units = len(order) - len(present)
     aligned = len(order) == space.rank and all(
         axis in (None, position) for position, axis in enumerate(order)
@@ -116,11 +114,7 @@ def to_space(space: "Space", tile: Tile, tree: ast.expr, order: list[int | None]
     if aligned and present == sorted(present):
         return tree
     if units:
-        kept = [
-            padded(e, t)
-            for e, t, axis in zip(tile.shape, tile.trees, order, strict=True)
-            if axis is not None
-        ]
+        kept = [space.axes[axis].length_tree for axis in order if axis is not None]
         tree = expr("tl.reshape(tree, shape)", tree=tree, shape=ast.Tuple(kept, ast.Load()))
     tree = _permute(tree, [present.index(axis) for axis in sorted(present)])
     if len(present) == space.rank:
@@ -129,6 +123,17 @@ def to_space(space: "Space", tile: Tile, tree: ast.expr, order: list[int | None]
         ast.Slice() if position in present else ast.Constant(None) for position in range(space.rank)
     ]
     return ast.Subscript(tree, ast.Tuple(parts, ast.Load()), ast.Load())
+
+
+def collapsed(tree: ast.expr, dtype: str) -> ast.expr:
+    """The one element of a tensor, or the one that is not 0, as a scalar of its type."""
+    if is_float(dtype) and bits(dtype) == 8:
+        return expr("tl.sum(x.to(tl.float32)).to(dtype)", x=tree, dtype=triton_dtype(dtype))
+    narrow = not is_float(dtype) and bits(dtype) < 32
+    # A sum widens narrow integers, and bfloat16 in Triton 3.6.
+    if dtype == "bfloat16" or narrow:
+        return expr("tl.sum(x).to(dtype)", x=tree, dtype=triton_dtype(dtype))
+    return expr("tl.sum(x)", x=tree)
 
 
 def from_space(
@@ -196,39 +201,46 @@ def _gather(
     tile: Tile,
     tree: ast.expr,
     places: list[Place],
-    dimension: int,
+    dimensions: list[int],
     node: ast.expr,
 ) -> Value:
-    """Positions along one dimension that are computed per lane."""
+    """Positions that are computed per lane, along one dimension after the other."""
+    if tile.rank == 1:
+        return _gather_flat(space, tile, tree, _clamped(space, tile, places, 0))
+    order = [place.axis for place in places]
+    if any(order[d] is None for d in dimensions):
+        raise _unsupported(node, tile.name)
+    shape = [
+        ast.Constant(1) if axis is None else padded(extent, extent_tree)
+        for axis, extent, extent_tree in zip(order, tile.shape, tile.trees, strict=True)
+    ]
+    for dimension in dimensions:
+        axis = order[dimension]
+        assert axis is not None
+        shape[dimension] = space.axes[axis].length_tree
+        laid, _ = from_space(space, tile, _clamped(space, tile, places, dimension), order)
+        tree = expr(
+            "tl.gather(tree, tl.broadcast_to(laid, shape), axis)",
+            tree=tree,
+            laid=laid,
+            shape=ast.Tuple(list(shape), ast.Load()),
+            axis=ast.Constant(dimension),
+        )
+    axes = frozenset(axis for axis in order if axis is not None)
+    return Value(to_space(space, tile, tree, order), tile.dtype, axes)
+
+
+def _clamped(space: "Space", tile: Tile, places: list[Place], dimension: int) -> Value:
+    """A computed index; surplus lanes, and what is not proved in range, stay inside the tile."""
     index = places[dimension].index
     assert index is not None
     value = space.value(index)
-    order = [place.axis for place in places]
-    last = ast.Constant(tile.shape[dimension] - 1)
-    if not space.environment.range(index).within(0, tile.shape[dimension] - 1) or any(
-        space.axes[axis].length != space.axes[axis].extent for axis in value.axes
-    ):
-        clamped = expr("tl.minimum(tl.maximum(i, 0), last)", i=value.tree, last=last)
-        value = Value(clamped, value.dtype, value.axes)
-    others = [d for d in range(tile.rank) if d != dimension and tile.shape[d] > 1]
-    if not others and tile.rank == 1:
-        return _gather_flat(space, tile, tree, value)
-    if len(value.axes) != 1 or any(places[d].axis is None for d in others):
-        raise _unsupported(node, tile.name)
-    (axis,) = value.axes
-    full = order.copy()
-    full[dimension] = axis
-    shape = [space.axes[a].length_tree if a is not None else ast.Constant(1) for a in full]
-    laid, _ = from_space(space, tile, value, full)
-    indices = expr("tl.broadcast_to(laid, shape)", laid=laid, shape=ast.Tuple(shape, ast.Load()))
-    gathered = expr(
-        "tl.gather(tree, indices, axis)",
-        tree=tree,
-        indices=indices,
-        axis=ast.Constant(dimension),
-    )
-    axes = frozenset(a for a in full if a is not None)
-    return Value(to_space(space, tile, gathered, full), tile.dtype, axes)
+    last = tile.shape[dimension] - 1
+    is_inside = space.environment.range(index).within(0, last)
+    if is_inside and all(space.axes[a].length == space.axes[a].extent for a in value.axes):
+        return value
+    clamped = expr("tl.minimum(tl.maximum(i, 0), n)", i=value.tree, n=ast.Constant(last))
+    return Value(clamped, value.dtype, value.axes)
 
 
 def _gather_flat(space: "Space", tile: Tile, tree: ast.expr, value: Value) -> Value:
@@ -258,6 +270,14 @@ def _limits(space: "Space", tile: Tile, dimension: int, place: Place, node: ast.
         limit = space.axes[place.axis].tree
         return [Value(expr("here < limit", here=here, limit=limit), "bool", reach)]
     if place.axis is None:
+        if space.axes_of(place.index):
+            raise refuse(
+                node,
+                "T2T306",
+                f"`{tile.name}` is written at `{ast.unparse(place.index)}`, whose loop variable "
+                "stands in another index too, or with a second one",
+                hint="index each dimension of a tile with a loop variable of its own",
+            )
         index = space.value(place.index)
         return [Value(expr("here == index", here=here, index=index.tree), "bool", reach)]
     start = _start(space, place, node, tile.name)
@@ -289,10 +309,11 @@ def _shift(
         start=start.tree,
         last=ast.Constant(axis.extent - 1),
     )
-    shape = []
+    shape: list[ast.expr] = []
     for d in range(tile.rank):
         along = places[d].axis
-        if d == dimension:
+        is_moved = d < dimension and d in covered and places[d].index is not None
+        if d == dimension or is_moved:
             shape.append(padded(tile.shape[d], tile.trees[d]))
         elif d in covered and along is not None:
             shape.append(space.axes[along].length_tree)
@@ -340,12 +361,19 @@ def _write_scalar(space: "Space", tile: Tile, value: Value, node: ast.AST) -> No
     _refuse_missing(space, tile, [], value, node)
     new = stored(value, tile.dtype)
     tree = new.tree
-    if new.axes:
-        tree = expr("tl.sum(tree)", tree=tree)
     condition = space.condition()
+    reach = new.axes if condition is None else new.axes | condition.axes
+    # Of an axis with one element and more lanes, only the first lane counts.
+    surplus = [m for p in sorted(reach) if (m := space.in_extent(p)) is not None]
+    if new.axes:
+        if surplus:
+            lane = logical(ast.And(), surplus)
+            zero = ast.Constant(0)
+            tree = expr("tl.where(lane, tree, zero)", lane=lane.tree, tree=tree, zero=zero)
+        tree = collapsed(tree, tile.dtype)
     if condition is not None:
-        inside = condition.tree
-        if condition.axes:
+        inside = logical(ast.And(), [condition, *surplus]).tree
+        if reach:
             inside = expr("tl.max(inside.to(tl.int32)) != 0", inside=inside)
         tree = expr("tl.where(mask, new, old)", mask=inside, new=tree, old=name(tile.name))
     elif new.weak and tile.dtype not in ("int32", "float32"):

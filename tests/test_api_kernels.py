@@ -30,6 +30,17 @@ def scale_rows(A, factor=2.0, block=4):
     return B
 
 
+@tile2triton.kernel
+def halve(A, block=32):
+    m = T.dynamic("m")
+    A: T.Tensor((m,), "float32")
+    B = T.empty((m,), "float32")
+    with T.Kernel(T.ceildiv(m, block), threads=32) as bx:
+        for i in T.Parallel(block):
+            B[bx * block + i] = A[bx * block + i] / 2
+    return B
+
+
 @tile2triton.jit(out_idx=[-1], pass_configs={"tl.disable_tma_lower": True}, verbose=False)
 def make_add(n, block=32, dtype="float32"):
     @T.prim_func
@@ -172,6 +183,63 @@ def test_source_can_be_saved_and_seen_after_each_pass(tmp_path):
 def test_reference_runs_the_tile_program_on_numpy():
     A = np.random.default_rng(0).standard_normal((10, 24), dtype=np.float32)
     np.testing.assert_array_equal(scale_rows.compile(n=24).reference(A), A * 2)
+
+
+@pytest.mark.parametrize("array", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])
+def test_reference_of_an_eager_kernel_takes_the_sizes_from_the_arrays(array):
+    A = np.random.default_rng(0).standard_normal((10, 24), dtype=np.float32)
+    np.testing.assert_array_equal(scale_rows.reference(array(A)), A * 2)
+    np.testing.assert_array_equal(scale_rows.reference(array(A[:3]), factor=3.0), A[:3] * 3)
+    np.testing.assert_array_equal(scale_rows.reference(A=array(A), block=2), A * 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "argument"),
+        ((1, 2, 3, 4), "argument"),
+        ((None,), "`A` must be a tensor, but is None"),
+        ((np.zeros(24, np.float32),), "`A` must have 2 dimensions, but has 1"),
+    ],
+)
+def test_reference_of_an_eager_kernel_refuses_wrong_arguments(arguments, words):
+    with pytest.raises(tile2triton.Error, match=words):
+        scale_rows.reference(*arguments)
+
+
+def test_kernel_without_sizes_to_know_shows_its_source_at_once(tmp_path):
+    assert "def halve(A)" in halve.triton_source
+    assert halve.triton_source == halve.compile().triton_source == halve.get_kernel_source()
+    path = halve.save(tmp_path / "halve.py")
+    assert path.read_text(encoding="utf-8") == halve.triton_source
+    assert "T.ceildiv(m, block)" in halve.after("trace")
+
+
+@pytest.mark.parametrize(
+    ("use", "written"),
+    [
+        (lambda kernel: kernel.triton_source, "triton_source"),
+        (lambda kernel: kernel.save("unused.py"), "save(path)"),
+        (lambda kernel: kernel.after("trace"), 'after("trace")'),
+    ],
+    ids=["triton_source", "save", "after"],
+)
+def test_kernel_with_unknown_sizes_says_how_to_give_them(use, written):
+    @tile2triton.kernel
+    def program(A, B, block):
+        M, N = T.const("M, N")
+        K = T.const("K")
+        A: T.Tensor((M, N), "float32")
+        B: T.Tensor((K,), "float32")
+        with T.Kernel(1):
+            A[0, 0] = B[block]
+
+    with pytest.raises(tile2triton.Error) as raised:
+        use(scale_rows)
+    assert f"write `scale_rows.compile(n=...).{written}`" in str(raised.value)
+    with pytest.raises(tile2triton.Error) as raised:
+        use(program)
+    assert f"write `program.compile(block=..., M=..., N=..., K=...).{written}`" in str(raised.value)
 
 
 def test_kernel_without_outputs_returns_none():

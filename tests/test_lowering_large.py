@@ -37,6 +37,18 @@ def test_offsets_of_small_tensors_stay_in_32_bits() -> None:
     assert "int64" not in emitted("rows = 7000\ncolumns = 32768")
 
 
+def test_strides_of_run_time_sizes_are_multiplied_in_64_bits() -> None:
+    text = """
+    def k(A: T.Tensor((2, n, m), "int8"), C: T.Tensor((2,), "int8")):
+        with T.Kernel(2, threads=32) as bx:
+            C[bx] = A[bx, 1, 1] + A[1, 1, 1] * 10
+    """
+    program = parse_program(textwrap.dedent(text), dims={"n": ("A", 1), "m": ("A", 2)})
+    made = emit(pipeline.lower(program, "cuda:90"), program.facts)
+    assert "bx.to(tl.int64) * n * m" in made
+    assert "tl.full((), 1, tl.int32).to(tl.int64) * n * m" in made
+
+
 @pytest.mark.cuda
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs 5 GB on a GPU")
 @pytest.mark.parametrize("constants", [STATIC, ""], ids=["static", "dynamic"])

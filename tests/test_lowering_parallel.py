@@ -357,3 +357,252 @@ def test_shapes_with_divisions(device: str) -> None:
         [rand(2, 4, 50)],
         device,
     )
+
+
+def test_sibling_serial_loops_have_their_own_offsets(device: str) -> None:
+    agree(
+        """
+        def k(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32"),
+              C: T.Tensor((16,), "float32"), D: T.Tensor((16,), "float32")):
+            with T.Kernel(1, threads=64) as bx:
+                a = T.alloc_fragment((16,), "float32")
+                b = T.alloc_fragment((16,), "float32")
+                T.clear(a)
+                T.clear(b)
+                for i in T.Parallel(16):
+                    for k in T.serial(4):
+                        a[i] += A[k * 16 + i]
+                    for k in T.serial(4):
+                        b[i] += B[k * 16 + i]
+                T.copy(a, C)
+                T.copy(b, D)
+        """,
+        [rand(64), rand(64)],
+        device,
+        outputs=("C", "D"),
+    )
+
+
+def test_sums_over_loop_variables_have_the_destinations_type(device: str) -> None:
+    agree(
+        """
+        def k(A: T.Tensor((16, 24), "int8"), H: T.Tensor((16,), "float16"),
+              F: T.Tensor((16,), "float32"), C: T.Tensor((16,), "int32"),
+              D: T.Tensor((4,), "float32")):
+            with T.Kernel(1, threads=64) as bx:
+                s = T.alloc_fragment((16,), "int32")
+                n = T.alloc_fragment((1,), "int32")
+                f = T.alloc_fragment((1,), "float32")
+                m = T.alloc_fragment((1,), "int32")
+                T.clear(s)
+                T.clear(n)
+                T.clear(f)
+                T.clear(m)
+                for i, j in T.Parallel(16, 24):
+                    s[i] += A[i, j]
+                for i in T.Parallel(16):
+                    n[0] += F[i] > 0
+                    f[0] += H[i]
+                    m[0] += F[i]
+                T.copy(s, C)
+                D[0] = n[0]
+                D[1] = f[0]
+                D[2] = m[0]
+                D[3] = 0.0
+        """,
+        [
+            torch.full((16, 24), 100, dtype=torch.int8),
+            torch.full((16,), 60000, dtype=torch.float16),
+            torch.full((16,), 0.5),
+        ],
+        device,
+        outputs=("C", "D"),
+    )
+
+
+def test_a_condition_is_what_it_was_when_the_branch_began(device: str) -> None:
+    agree(
+        """
+        def k(A: T.Tensor((20,), "float32"), C: T.Tensor((20,), "float32")):
+            with T.Kernel(1, threads=64) as bx:
+                m = T.alloc_fragment((20,), "bool")
+                for i in T.Parallel(20):
+                    m[i] = A[i] > 0
+                for i in T.Parallel(20):
+                    v = T.alloc_var("bool", True)
+                    if v:
+                        v = False
+                        C[i] = 1.0
+                    else:
+                        C[i] = 2.0
+                    if m[i]:
+                        m[i] = False
+                        C[i] = 3.0
+        """,
+        [rand(20)],
+        device,
+    )
+
+
+def test_joined_branches_are_stored_apart(device: str) -> None:
+    agree(
+        """
+        def k(A: T.Tensor((16,), "int32"), B: T.Tensor((16,), "float16"),
+              C: T.Tensor((16,), "float32"), D: T.Tensor((16,), "int32")):
+            with T.Kernel(1, threads=64) as bx:
+                for i in T.Parallel(16):
+                    if i < 8:
+                        C[i] = A[i]
+                    else:
+                        C[i] = B[i]
+                for i in T.Parallel(16):
+                    if i < 8:
+                        D[i] = A[i]
+                    else:
+                        D[i] = 2.5
+        """,
+        [torch.full((16,), 16777217, dtype=torch.int32), rand(16, dtype=torch.float16)],
+        device,
+        outputs=("C", "D"),
+    )
+
+
+def test_loops_over_one_element(device: str) -> None:
+    agree(
+        """
+        def k(A: T.Tensor((64,), "float32"), C: T.Tensor((4,), "float32"),
+              D: T.Tensor((8, 64), "float32")):
+            with T.Kernel(1, threads=64) as bx:
+                t = T.alloc_fragment((64,), "float32")
+                s = T.alloc_fragment((1,), "float32")
+                u = T.alloc_fragment((8,), "float32")
+                T.copy(A, t)
+                T.clear(u)
+                for i in T.Parallel(1):
+                    s[i] = t[i]
+                    C[0] = t[i] + 1
+                    u[3] = t[i]
+                    if t[i] > 100.0:
+                        s[i] = 1.0
+                for i, j in T.Parallel(8, 1):
+                    u[i] += t[j]
+                for i, j in T.Parallel(1, 64):
+                    D[i, j] = t[j] + u[3]
+                C[1] = s[0]
+                C[2] = u[3]
+                C[3] = u[4]
+                for i, j in T.Parallel(7, 64):
+                    D[i + 1, j] = t[j]
+        """,
+        [rand(64)],
+        device,
+        outputs=("C", "D"),
+    )
+
+
+def test_one_variable_in_two_dimensions_of_a_tile_is_refused() -> None:
+    header = (
+        "def k(A: T.Tensor((16,), 'float32'), C: T.Tensor((16, 16), 'float32')):\n"
+        "    with T.Kernel(1, threads=32) as bx:\n"
+        "        t = T.alloc_fragment((16, 16), 'float32')\n"
+        "        T.clear(t)\n"
+    )
+    for line in ("t[i, i] = A[i]", "C[i, j] = t[j, j] + t[i, j]"):
+        loop = f"        for i, j in T.Parallel(16, 16):\n            {line}\n"
+        if "j" not in line:
+            loop = f"        for i in T.Parallel(16):\n            {line}\n"
+        with pytest.raises(RewriteError, match=r"written at|cannot be gathered"):
+            run_both(header + loop, [rand(16)], "cpu")
+
+
+def test_tiles_may_be_called_like_offsets(device: str) -> None:
+    agree(
+        """
+        def k(A: T.Tensor((64,), "float32"), C: T.Tensor((64,), "float32")):
+            with T.Kernel(1, threads=64) as bx:
+                for k in T.serial(3):
+                    offs_a = T.alloc_fragment((64,), "float32")
+                    T.copy(A, offs_a)
+                    for i in T.Parallel(64):
+                        A[i] = offs_a[i] + 1.0
+                for i in T.Parallel(64):
+                    C[i] = A[i]
+        """,
+        [torch.zeros(64)],
+        device,
+    )
+
+
+def test_updates_under_a_condition_touch_only_what_they_reach(device: str) -> None:
+    agree(
+        """
+        def k(A: T.Tensor((4, 8), "float32"), V: T.Tensor((4,), "int32"),
+              C: T.Tensor((4,), "float32")):
+            with T.Kernel(1, threads=64) as bx:
+                for i in T.Parallel(4):
+                    C[i] = 1.0
+                for i, j in T.Parallel(4, 8):
+                    if V[i] > 0 and j > 2:
+                        C[i] += A[i, j]
+        """,
+        [rand(4, 8), torch.tensor([1, 0, 0, 1], dtype=torch.int32)],
+        device,
+    )
+
+
+def test_updates_that_may_meet_are_refused() -> None:
+    for index in ("i // 2", "I[i]"):
+        with pytest.raises(RewriteError, match="may update the same element"):
+            run_both(
+                "def k(A: T.Tensor((16,), 'float32'), I: T.Tensor((16,), 'int32'), "
+                "C: T.Tensor((16,), 'float32')):\n"
+                "    with T.Kernel(1, threads=32) as bx:\n"
+                "        for i in T.Parallel(16):\n"
+                f"            C[{index}] += A[i]\n",
+                [rand(16), torch.zeros(16, dtype=torch.int32)],
+                "cpu",
+            )
+
+
+def test_lets_of_unrolled_loops_divide_rounding_down(device: str) -> None:
+    agree(
+        """
+        def k(C: T.Tensor((4,), "int32"), A: T.Tensor((1,), "int32")):
+            with T.Kernel(1, threads=64) as bx:
+                for k in T.unroll(4):
+                    x = k - 2
+                    C[k] = x // 3 * 10 + x % 3 + A[0]
+        """,
+        [torch.zeros(1, dtype=torch.int32)],
+        device,
+    )
+
+
+def test_indices_with_one_value_are_masked_too(device: str) -> None:
+    agree(
+        """
+        def k(A: T.Tensor((n,), "float32"), C: T.Tensor((2,), "float32")):
+            with T.Kernel(1, threads=64) as bx:
+                C[0] = A[bx + 7]
+                for q in T.serial(5, 6):
+                    C[1] = A[q]
+        """,
+        [rand(3)],
+        device,
+        dims={"n": ("A", 0)},
+    )
+
+
+def test_arguments_of_one_can_be_cast(device: str) -> None:
+    for n in (1, 2):
+        agree(
+            """
+            def k(A: T.Tensor((n,), "float32"), C: T.Tensor((n,), "float32")):
+                with T.Kernel(1, threads=64) as bx:
+                    for i in T.Parallel(32):
+                        C[i] = A[i] * T.cast(n + 1, "float16") + T.if_then_else(i > 0, 3000000000, -1)
+            """,
+            [rand(n)],
+            device,
+            dims={"n": ("A", 0)},
+        )

@@ -378,3 +378,44 @@ def test_rows_and_columns_are_picked_in_every_type(dtype: str, device: str) -> N
         outputs=("C", "D"),
         tolerance=1e-6,
     )
+
+
+def test_parts_of_zero_padded_tiles_do_not_make_zero_padded_tiles(device: str) -> None:
+    agree(
+        """
+        def k(A: T.Tensor((96,), "float32"), C: T.Tensor((1,), "float32")):
+            with T.Kernel(1, threads=64) as bx:
+                s = T.alloc_fragment((96,), "float32")
+                t = T.alloc_fragment((48,), "float32")
+                o = T.alloc_fragment((1,), "float32")
+                T.copy(A, s)
+                T.copy(s[0:48], t)
+                T.reduce_sum(t, o, dim=0)
+                T.copy(o, C)
+        """,
+        [torch.ones(96)],
+        device,
+    )
+
+
+def test_parts_of_tiles_in_two_dimensions(device: str) -> None:
+    agree(
+        """
+        def k(A: T.Tensor((12, 20), "float32"), C: T.Tensor((20, 40), "float32"),
+              D: T.Tensor((12, 20), "float32"), E: T.Tensor((24,), "float32")):
+            with T.Kernel(1, threads=64) as bx:
+                t = T.alloc_fragment((20, 40), "float32")
+                u = T.alloc_fragment((12, 20), "float32")
+                w = T.alloc_fragment((24,), "float32")
+                T.fill(t, 7)
+                T.copy(A, t[5:17, 11:31])
+                T.copy(t[5:17, 11:31], u)
+                T.copy(t[6, 10:34], w)
+                T.copy(t, C)
+                T.copy(u, D)
+                T.copy(w, E)
+        """,
+        [rand(12, 20)],
+        device,
+        outputs=("C", "D", "E"),
+    )

@@ -670,6 +670,13 @@ CATALOGUE: dict[str, Entry] = {
             " over several dimensions: its offsets are then computed in 64 bits."
         ),
     ),
+    "T2T321": Entry(
+        title="An update that several iterations may make to one element",
+        explanation=(
+            "The iterations of T.Parallel run at once. Two that add to one element of a tensor"
+            " would lose an addition; T.atomic_add loses none."
+        ),
+    ),
     # Run time.
     "T2T401": Entry(
         title="A kernel that needs more than the GPU has",

@@ -10,6 +10,7 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
+from tile2triton.diagnostics import ArgumentError, Diagnostic
 from tile2triton.frontend.builder import Builder, activated
 from tile2triton.frontend.declarations import Probe, Tensor
 from tile2triton.frontend.dtypes import is_dtype
@@ -120,6 +121,34 @@ def values_of(consts: dict[str, tuple[str, int]], tensors: dict[str, Any]) -> di
         name: int(plain(tensors[parameter].shape[axis]))
         for name, (parameter, axis) in consts.items()
     }
+
+
+def refuse_no_tensors(given: dict[str, Any], declarations: Declarations) -> None:
+    """What is no tensor, or has the wrong rank, cannot tell its sizes."""
+    for name, _ in declarations.consts.values():
+        if name not in given:
+            continue
+        value = given[name]
+        shape = getattr(value, "shape", None)
+        if shape is None:
+            kind = "None" if value is None else type(value).__name__
+            raise ArgumentError(Diagnostic("T2T410", f"`{name}` must be a tensor, but is {kind}"))
+        rank = len(declarations.tensors[name].shape)
+        if len(shape) != rank:
+            message = f"`{name}` must have {rank} dimensions, but has {len(shape)}"
+            raise ArgumentError(Diagnostic("T2T410", message))
+
+
+def mentioned_consts(captured: Captured) -> tuple[str, ...]:
+    """The sizes that the function's T.const calls name, in extents of tensors or not."""
+    tree = prepare(captured.function.__code__).source.tree
+    return tuple(
+        name
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and ast.unparse(call.func).endswith(".const")
+        for node in call.args
+        for name in str(getattr(node, "value", "")).replace(",", " ").split()
+    )
 
 
 def _count(captured: Captured) -> int:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from rewrites import tensors, tiles
 from rewrites.errors import Problem
 from rewrites.facts import Facts
-from rewrites.lower_parallel import total_over
 from rewrites.quote import expr, literal, name
 from rewrites.space import Space
+from rewrites.updates import total_over
 from rewrites.values import Value, cast
 from tile2triton.ops.base import Operator
 from tile2triton.ops.lowerings import indices_of, space_of_region
@@ -161,7 +161,7 @@ def _add(
     ]
     if missing:
         # Many elements meet in one address: they are added up first, then added once.
-        space, value = total_over(space, value, missing)
+        space, value = total_over(space, value, missing, dtype)
     where = tensors.address(space, target.buffer, indices, node)
     call = expr(
         "tl.atomic_add(pointer, value)", pointer=where.pointer, value=cast(value, dtype).tree

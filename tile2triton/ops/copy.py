@@ -8,9 +8,9 @@ from rewrites import tensors, tiles
 from rewrites.descriptors import descriptor_for
 from rewrites.errors import Problem
 from rewrites.facts import Facts
-from rewrites.lower_parallel import store
 from rewrites.quote import expr, name
 from rewrites.space import Space
+from rewrites.stores import store
 from rewrites.values import Value, cast
 from tile2triton.ops.base import Operator
 from tile2triton.ops.lowerings import indices_of, space_of_region

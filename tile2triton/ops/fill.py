@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from rewrites.environment import padded
 from rewrites.errors import Problem
 from rewrites.facts import Facts
-from rewrites.lower_parallel import store
 from rewrites.quote import expr
 from rewrites.space import Space
+from rewrites.stores import store
 from rewrites.values import full, stored, triton_dtype
 from tile2triton.ops.base import Operator
 from tile2triton.ops.lowerings import indices_of, space_of_region

@@ -11,9 +11,9 @@ from rewrites.dtypes import bits, is_float
 from rewrites.environment import next_power_of_two
 from rewrites.errors import Problem
 from rewrites.facts import Facts
-from rewrites.lower_parallel import store
 from rewrites.quote import expr, literal, name
 from rewrites.space import Axis, Space
+from rewrites.stores import store
 from rewrites.values import Value as Typed
 from rewrites.values import cast as typed_cast
 from tile2triton.ops.base import Operator

@@ -10,7 +10,7 @@ from rewrites.quote import expr
 from rewrites.scalars import as_condition, negate_condition
 from rewrites.space import Space
 from rewrites.values import Value as Typed
-from rewrites.values import cast, operands
+from rewrites.values import cast, operands, strong
 from tile2triton.ops.base import Operator
 from tile2triton.reference.values import Value, common
 
@@ -47,6 +47,9 @@ def lower(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> Typed
         dtype = taken.dtype
     axes = condition.axes | taken.axes | other.axes
     computed = "float32" if dtype.startswith("float8") else dtype
+    if dtype == "int64":
+        # A literal of more than 32 bits; `tl.where` wants both numbers in one type.
+        taken, other = strong(cast(taken, dtype)), strong(cast(other, dtype))
     a, b = operands(taken, other, computed)
     tree = expr("tl.where(c, a, b)", c=condition.tree, a=a.tree, b=b.tree)
     if a.weak and b.weak:

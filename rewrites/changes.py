@@ -1,0 +1,26 @@
+"""Which names a statement gives new values."""
+
+import ast
+
+from rewrites.facts import Facts
+from rewrites.tree import base_name, walk
+
+
+def changed_names(statement: ast.AST, facts: Facts) -> set[str]:
+    """The variables, loop variables, tiles and tensors that a statement writes."""
+    changed: set[str | None] = set()
+    for node in walk(statement):
+        match node:
+            case (
+                ast.Assign(targets=[target])
+                | ast.AugAssign(target=target)
+                | ast.For(target=ast.Name() as target)
+            ):
+                changed.add(base_name(target))
+            case ast.For(target=ast.Tuple(elts=targets)):
+                changed |= {base_name(target) for target in targets}
+            case ast.Call(func=ast.Attribute(attr=function)):
+                operator = facts.operators.get(function)
+                if operator is not None and operator.writes:
+                    changed.add(base_name(operator.arguments(node)[operator.writes]))
+    return {name for name in changed if name is not None}

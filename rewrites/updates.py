@@ -1,0 +1,124 @@
+"""`buffer[i] += e` in T.Parallel: by element, or summed over variables that are no index."""
+
+import ast
+from dataclasses import replace
+
+from rewrites.errors import refuse
+from rewrites.quote import expr
+from rewrites.scalars import logical
+from rewrites.space import Space, index_list
+from rewrites.stores import filled, store
+from rewrites.values import Value, arithmetic, cast
+
+
+def update(
+    space: Space, buffer: str, target: ast.Subscript, op: ast.operator, node: ast.AugAssign
+) -> None:
+    """`buffer[i] op= e`; where a loop variable is not among the indices, `+=` sums over it."""
+    indices = index_list(target)
+    used = set().union(*(space.axes_of(index) for index in indices)) if indices else set()
+    missing = [
+        position
+        for position, axis in enumerate(space.axes)
+        if position not in used and axis.extent > 1
+    ]
+    if not missing:
+        _refuse_collisions(space, buffer, indices, node)
+        combined = ast.copy_location(ast.BinOp(target, op, node.value), node)
+        store(space, buffer, indices, space.value(combined), node)
+        return
+    if not isinstance(op, ast.Add):
+        variable = space.axes[missing[0]].variable
+        raise refuse(
+            node,
+            "T2T305",
+            f"every `{variable}` updates the same element of `{buffer}`",
+            found=(f"`{variable}` runs over {space.axes[missing[0]].extent} values",),
+            hint="only `+=` may gather many values in one element; or use a T.reduce operator",
+        )
+    declared = space.facts.tiles.get(buffer) or space.facts.tensors[buffer]
+    _refuse_collisions(space, buffer, indices, node)
+    rest, total = total_over(space, space.value(node.value), missing, declared.dtype)
+    old = rest.read(target, buffer, indices)
+    store(rest, buffer, indices, arithmetic(op, old, total), node)
+
+
+def total_over(space: Space, value: Value, missing: list[int], dtype: str) -> tuple[Space, Value]:
+    """The value added up over `missing` axes, and the space of the axes that are left.
+
+    Each addend has the type of the destination before it is added. In the space that is left, a
+    condition says where any element was added at all.
+    """
+    left = [p for p in range(space.rank) if p not in missing]
+    rest = Space(space.lowering, tuple(space.axes[p] for p in left))
+    for identifier, let in space.lets.items():
+        if not let.axes & frozenset(missing):
+            rest.lets[identifier] = _without(space, let, left)
+    masks = [m for p in range(space.rank) if (m := space.in_extent(p)) is not None]
+    masks += space.conditions
+    is_fp8 = dtype.startswith("float8")
+    total = filled(space, cast(value, dtype), "float32" if is_fp8 else dtype)
+    if masks:
+        mask = logical(ast.And(), masks)
+        total = expr("tl.where(mask, total, 0)", mask=mask.tree, total=total)
+    for position in sorted(missing, reverse=True):
+        total = expr("tl.sum(total, axis)", total=total, axis=ast.Constant(position))
+    axes = frozenset(range(len(left)))
+    condition = space.condition()
+    if condition is not None:
+        reached = filled(space, cast(condition, "int32"), "int32")
+        for position in sorted(missing, reverse=True):
+            reached = expr("tl.max(reached, axis)", reached=reached, axis=ast.Constant(position))
+        named = space.lowering.assign("reached", expr("reached != 0", reached=reached))
+        rest.conditions.append(Value(named, "bool", axes))
+    if is_fp8 or dtype in ("int8", "int16", "uint8", "uint16", "bool", "bfloat16"):
+        # A sum widens narrow types, and fp8 has none.
+        wide = "float32" if is_fp8 or dtype == "bfloat16" else "int32"
+        return rest, cast(Value(total, wide, axes), dtype)
+    return rest, Value(total, dtype, axes)
+
+
+def _without(space: Space, value: Value, left: list[int]) -> Value:
+    """A value in the rank of the axes that are `left`; it varies over no other."""
+    axes = frozenset(left.index(axis) for axis in value.axes)
+    if not value.axes or len(left) == space.rank:
+        return replace(value, axes=axes)
+    shape: list[ast.expr] = [
+        space.axes[p].length_tree if p in value.axes else ast.Constant(1) for p in left
+    ]
+    tree = expr("tl.reshape(x, shape)", x=value.tree, shape=ast.Tuple(shape, ast.Load()))
+    return replace(value, tree=tree, axes=axes)
+
+
+def _refuse_collisions(space: Space, buffer: str, indices: list[ast.expr], node: ast.AST) -> None:
+    """Two lanes of one update must not meet in an element: one of the additions would be lost."""
+    if buffer not in space.facts.tensors:
+        return
+    for position in set[int]().union(*(space.axes_of(index) for index in indices)):
+        if any(_moves_apart(space, index, position) for index in indices):
+            continue
+        variable = space.axes[position].variable
+        raise refuse(
+            node,
+            "T2T321",
+            f"several `{variable}` may update the same element of `{buffer}`",
+            found=(f"`{ast.unparse(node).splitlines()[0]}`",),
+            hint=f"use T.atomic_add, or index a dimension of `{buffer}` with `{variable}` alone",
+        )
+
+
+def _moves_apart(space: Space, index: ast.expr, position: int) -> bool:
+    """Whether different values of one axis, and of no other, always give different indices."""
+    if space.axes_of(index) != {position}:
+        return False
+    match index:
+        case ast.Name():
+            return space.position.get(index.id) == position
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
+            sides = [side for side in (left, right) if space.axes_of(side)]
+            return len(sides) == 1 and _moves_apart(space, sides[0], position)
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            varying, factor = (left, right) if space.axes_of(left) else (right, left)
+            interval = space.environment.range(factor)
+            return interval.within(1, None) and _moves_apart(space, varying, position)
+    return False

@@ -1,0 +1,89 @@
+"""The functions that a call of an eager kernel runs, made as code so that they cost little."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tile2triton.frontend.declarations import Probe
+from tile2triton.frontend.eager_declarations import Declarations
+from tile2triton.frontend.values import Dynamic
+
+Launcher = Callable[..., Any]
+
+
+def entry_of(
+    name: str,
+    signature: inspect.Signature,
+    statics: Sequence[str],
+    tensors: Sequence[str],
+    find: Callable[..., Launcher | None],
+    plan: Callable[..., Launcher],
+) -> Launcher:
+    """What a call runs: the user's parameters, then a look-up by the static ones."""
+    parameters = []
+    scope: dict[str, Any] = {"_find": find, "_plan": plan}
+    for one, parameter in signature.parameters.items():
+        if parameter.default is parameter.empty:
+            parameters.append(one)
+        else:
+            scope[f"_default_{one}"] = parameter.default
+            parameters.append(f"{one}=_default_{one}")
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in parameters:
+            parameters.insert(-1, "*")
+    values = "".join(f"{one}, " for one in statics)
+    text = (
+        f"def {name}({', '.join(parameters)}):\n"
+        f"    try:\n"
+        f"        run = _find(({values}))\n"
+        f"    except TypeError:\n"
+        f"        run = None\n"
+        f"    if run is None:\n"
+        f"        run = _plan(({values}))\n"
+        f"    return run({', '.join(tensors)})\n"
+    )
+    return _defined(name, text, scope)
+
+
+def look_up_of_sizes(
+    tensors: Sequence[str],
+    declarations: Declarations,
+    find: Callable[..., Launcher | None],
+    made: Launcher,
+) -> Launcher:
+    """What runs next where there are T.const sizes: a look-up by the tensors' shapes.
+
+    `made` gets the key, or None for arguments that have none, and the tensors.
+    """
+    given = ", ".join(tensors)
+    text = (
+        f"def sizes({given}):\n"
+        f"    try:\n"
+        f"        key = ({_key_of_sizes(declarations)})\n"
+        f"    except (AttributeError, IndexError, TypeError):\n"
+        f"        return _made(None, {given})\n"
+        f"    run = _find(key)\n"
+        f"    if run is None:\n"
+        f"        return _made(key, {given})\n"
+        f"    return run({given})\n"
+    )
+    return _defined("sizes", text, {"_find": find, "_made": made})
+
+
+def _key_of_sizes(declarations: Declarations) -> str:
+    """The key of the look-up as code: whole shapes, the cheapest, where nothing is dynamic."""
+    parts = []
+    for name in dict.fromkeys(name for name, _ in declarations.consts.values()):
+        shape = declarations.tensors[name].shape
+        if any(isinstance(x, Dynamic) and not isinstance(x, Probe) for x in shape):
+            axes = [axis for source, axis in declarations.consts.values() if source == name]
+            parts += [f"{name}.shape[{axis}]" for axis in axes]
+        else:
+            parts.append(f"{name}.shape")
+    return "".join(f"{part}, " for part in parts)
+
+
+def _defined(name: str, text: str, scope: dict[str, Any]) -> Launcher:
+    exec(compile(text, f"<entry of {name}>", "exec"), scope)
+    return scope[name]  # type: ignore[no-any-return]
