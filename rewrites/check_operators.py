@@ -54,6 +54,7 @@ def _problems(node: ast.AST, facts: Facts) -> Iterator[Problem]:
                 yield from facts.operators[function].check(node, facts)
         case ast.Subscript(value=ast.Name(id=buffer)):
             yield from _rank(node, buffer, facts)
+            yield from _inside(node, buffer, facts)
         case ast.For(iter=ast.Call(func=ast.Attribute(attr="Parallel" | "parallel"))):
             yield from _parallel_body(node, facts)
 
@@ -75,6 +76,25 @@ def _rank(node: ast.Subscript, buffer: str, facts: Facts) -> Iterator[Problem]:
             (f"`{buffer}`: ({shape})",),
             "give one index for each dimension",
         )
+
+
+def _inside(node: ast.Subscript, buffer: str, facts: Facts) -> Iterator[Problem]:
+    """A known index of a tile has to fit, since nothing checks it later."""
+    tile = facts.tiles.get(buffer)
+    if tile is None or len(index_list(node)) != tile.rank:
+        return
+    known = environment_of(facts)
+    for index, extent in zip(index_list(node), tile.shape, strict=True):
+        interval = known.range(index)
+        low, high = interval.low, interval.high
+        if low is not None and low == high and not 0 <= low < extent:
+            yield Problem(
+                node,
+                "T2T323",
+                f"`{ast.unparse(node)}` is outside of `{buffer}`",
+                (f"index {low} of a dimension of extent {extent}",),
+                f"stay from 0 to {extent - 1}",
+            )
 
 
 def _parallel_body(loop: ast.For, facts: Facts) -> Iterator[Problem]:

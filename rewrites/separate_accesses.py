@@ -1,8 +1,9 @@
 """Put a barrier between accesses of one program to one tensor that must not overtake each other.
 
 A Triton program's threads share a tensor's elements out anew at every load and store, so that what
-one thread stored another may load. A loop with such an access is not pipelined: its loads would run
-ahead of its stores.
+one thread stored another may load. A loop with a barrier is not pipelined: its loads would run
+ahead of its stores. No barrier is needed where a loop moves an operand on by at least its length
+(`apart.py`), nor before a store to exactly what the program loaded.
 
 before:
     def k(A: T.Tensor((64,), "float32"), C: T.Tensor((64,), "float32")):
@@ -32,7 +33,7 @@ from rewrites.changes import changed_names
 from rewrites.facts import Facts
 from rewrites.nodes import Blank, Comment
 from rewrites.quote import copy_tree, place, stmts
-from rewrites.tree import base_name, function_of, operator_call, walk
+from rewrites.tree import base_name, function_of, names_in, operator_call, walk
 
 LOOPS = ("serial", "Serial", "Pipelined", "unroll", "Unroll")
 
@@ -77,6 +78,8 @@ class _Order:
         # The steps of the loops around, and the extents of T.Parallel loops, by their variables.
         self.steps: dict[str, ast.expr] = {}
         self.lanes: dict[str, ast.expr] = {}
+        # Names that were given to indices, such as `row = k * 64`.
+        self.lets: dict[str, ast.expr] = {}
 
     def block(self, body: list[ast.stmt], since: list[Access]) -> list[ast.stmt]:
         """The statements with barriers; `since` gathers the accesses after the last barrier."""
@@ -85,6 +88,8 @@ class _Order:
             if isinstance(statement, (Comment, Blank)):
                 result.append(statement)
                 continue
+            if isinstance(statement, ast.Assign) or _is_parallel(statement):
+                self._bind(statement)
             accesses = list(self._accesses(statement))
             if self._is_barrier(statement):
                 since.clear()
@@ -162,7 +167,9 @@ class _Order:
             for name in inner:
                 versions[name] = next(self.count)
             moved = extents if id(tree) in operands else None
-            return [Access(buffer, writes, place_of(tree, moved, lanes, versions), is_atomic)]
+            spelled_out = _Spelled(self.lets).visit(copy_tree(tree))
+            where = place_of(spelled_out, moved, lanes, versions)
+            return [Access(buffer, writes, where, is_atomic)]
 
         writes: list[Access] = []
         # The bare names of subscripts, and the destinations that are not read.
@@ -185,6 +192,17 @@ class _Order:
             if isinstance(node, (ast.Subscript, ast.Name)) and id(node) not in skipped:
                 yield from access(node, False)
         yield from writes
+
+    def _bind(self, statement: ast.stmt) -> None:
+        """Learn the lets that are arithmetic of values that do not change while they are used."""
+        memory = self.facts.variables.keys() | self.facts.tiles.keys() | self.facts.tensors.keys()
+        plain = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp)
+        for node in walk(statement):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value) if all(
+                    isinstance(part, plain) for part in walk(value)
+                ) and not memory & {name, *names_in(value)}:
+                    self.lets[name] = _Spelled(self.lets).visit(copy_tree(value))
 
     def _must_wait(self, since: list[Access], accesses: list[Access]) -> bool:
         met = [(a, b) for a in since for b in accesses if self._meet(a, b)]
@@ -215,6 +233,16 @@ class _Order:
 
     def _is_barrier(self, statement: ast.stmt) -> bool:
         return self.heeds_barriers and operator_call(statement, "sync_threads") is not None
+
+
+class _Spelled(ast.NodeTransformer):
+    """Puts the values of lets where their names stand."""
+
+    def __init__(self, lets: dict[str, ast.expr]) -> None:
+        self.lets = lets
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.lets.get(node.id, node)
 
 
 def _barrier(like: ast.stmt) -> ast.stmt:

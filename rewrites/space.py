@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 
 from rewrites import tensors, tiles
 from rewrites.descriptors import DescriptorPlan
+from rewrites.dtypes import is_float
 from rewrites.environment import Environment, Names, next_power_of_two, padded
 from rewrites.errors import refuse
 from rewrites.facts import Facts
 from rewrites.quote import expr, literal, name, stmts
 from rewrites.scalars import floor_divide, floor_modulo, logical, negate_condition
 from rewrites.tree import walk
-from rewrites.values import Value, arithmetic, compare, number
+from rewrites.values import Value, arithmetic, compare, number, strong
 
 
 @dataclass(frozen=True)
@@ -154,15 +155,34 @@ class Space:
     def _unary(self, tree: ast.expr, op: ast.unaryop, operand: Value) -> Value:
         if isinstance(op, ast.Not):
             return negate_condition(operand)
-        if isinstance(op, ast.USub) and operand.number is not None:
+        unsigned = operand.dtype.startswith("uint")
+        if isinstance(op, ast.USub) and operand.number is not None and not unsigned:
             written = literal(-operand.number)
             if isinstance(operand.tree, ast.Name):
                 written = ast.UnaryOp(op, operand.tree)
             return replace(operand, tree=written, number=-operand.number)
+        if isinstance(op, ast.Invert) and is_float(operand.dtype):
+            raise refuse(
+                tree,
+                "T2T322",
+                f"`{ast.unparse(tree)}` takes an integer or a condition",
+                found=(f"`{ast.unparse(tree)[1:]}`: {operand.dtype}",),
+                hint="T.cast it to an integer, or T.reinterpret its bits",
+            )
+        if operand.weak and operand.dtype not in ("int32", "float32", "bool"):
+            operand = strong(operand)
         return replace(operand, tree=ast.UnaryOp(op, operand.tree), number=None)
 
     def _binary(self, tree: ast.expr, left: ast.expr, op: ast.operator, right: ast.expr) -> Value:
         a, b = self.value(left), self.value(right)
+        if isinstance(op, _INTEGER_OPERATIONS) and (is_float(a.dtype) or is_float(b.dtype)):
+            raise refuse(
+                tree,
+                "T2T322",
+                f"`{ast.unparse(tree)}` takes integers",
+                found=(f"`{ast.unparse(left)}`: {a.dtype}", f"`{ast.unparse(right)}`: {b.dtype}"),
+                hint="T.cast both sides to an integer; of a quotient take T.floor(x / y)",
+            )
         if isinstance(op, ast.FloorDiv):
             return floor_divide(self, a, b, left, right)
         if isinstance(op, ast.Mod):
@@ -226,13 +246,23 @@ class Space:
                 if found not in (None, self.position[node.id]):
                     return None
                 found = self.position[node.id]
-            elif (
-                (isinstance(node, ast.Name) and node.id in self.lets)
-                or (isinstance(node, ast.Constant) and type(node.value) is not int)
-                or not isinstance(node, _INDEX_NODES)
-            ):
+            elif not self._is_index(node):
                 return None
         return found
+
+    def _is_index(self, node: ast.AST) -> bool:
+        """Whether a part of an expression is int32, as offsets are made of."""
+        match node:
+            case ast.Constant(value=value):
+                return type(value) is int and number(value).dtype == "int32"
+            case ast.Name(id=identifier) if identifier in self.lets:
+                return False
+            case ast.Name(id=identifier) if identifier in self.facts.constants:
+                return number(self.facts.constants[identifier]).dtype == "int32"
+            case ast.Name(id=identifier):
+                known = self.environment.dtypes.get(identifier)
+                return (self.facts.variables.get(identifier) or known) == "int32"
+        return isinstance(node, _INDEX_NODES)
 
     def vector(self, tree: ast.expr) -> Value:
         """An index expression over one axis, as a named one-dimensional tensor, expanded."""
@@ -304,6 +334,14 @@ class _Lane(Space):
         return super()._name(tree, identifier)
 
 
+_INTEGER_OPERATIONS = (
+    ast.BitAnd,
+    ast.BitOr,
+    ast.BitXor,
+    ast.LShift,
+    ast.RShift,
+    ast.FloorDiv,
+)
 _INDEX_NODES = (
     ast.Name,
     ast.Constant,

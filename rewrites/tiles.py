@@ -69,6 +69,12 @@ def write(
         tree, covered = _shift(space, tile, tree, covered, places, dimension, node)
     if condition is not None:
         inside, reach = from_space(space, tile, condition, order)
+        moved = [d for d in shifted if d in reach]
+        if moved:
+            inside = expr("inside.to(tl.int32)", inside=inside)
+            for dimension in moved:
+                inside, reach = _shift(space, tile, inside, reach, places, dimension, node)
+            inside = expr("inside != 0", inside=inside)
         keep.insert(0, Value(inside, "bool", reach))
     if keep:
         mask = logical(ast.And(), keep)

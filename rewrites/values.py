@@ -2,7 +2,10 @@
 
 import ast
 import math
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from rewrites.dtypes import BY_NAME, bits, is_float, promoted
 from rewrites.quote import expr, literal
@@ -47,6 +50,8 @@ def cast(value: Value, dtype: str) -> Value:
     if value.weak:
         if value.dtype == dtype:
             return value
+        if value.number is not None and not is_float(dtype) and dtype != "bool":
+            return _whole(value, int(value.number), dtype)
         if _is_same_kind_of_literal(value, dtype) and _keeps(value, dtype):
             return replace(_retype_literal(value, dtype), dtype=dtype)
         return Value(full(ast.Tuple([], ast.Load()), value.tree, dtype), dtype, value.axes)
@@ -64,6 +69,8 @@ def cast(value: Value, dtype: str) -> Value:
 def stored(value: Value, dtype: str) -> Value:
     """`value` for a place that rounds it to `dtype` itself: there a literal stays one."""
     if value.weak and value.number is not None and _is_same_kind_of_literal(value, dtype):
+        if not is_float(dtype):
+            return _whole(value, int(value.number), dtype)
         return replace(_retype_literal(value, dtype), dtype=dtype)
     return cast(value, dtype)
 
@@ -90,7 +97,10 @@ def arithmetic(op: ast.operator, left: Value, right: Value) -> Value:
     dtype = promoted(left.dtype, right.dtype)
     axes = left.axes | right.axes
     if left.weak and right.weak:
-        return Value(ast.BinOp(left.tree, op, right.tree), dtype, weak=True)
+        folded = _folded(op, left, right, dtype)
+        if folded is not None:
+            return folded
+        left, right = strong(cast(left, dtype)), strong(cast(right, dtype))
     if isinstance(op, (ast.BitAnd, ast.BitOr, ast.BitXor)) and left.dtype == right.dtype == "bool":
         return Value(ast.BinOp(left.tree, op, right.tree), "bool", axes)
     computed = "float32" if bits(dtype) == 8 and is_float(dtype) else dtype
@@ -104,7 +114,8 @@ def operands(left: Value, right: Value, dtype: str) -> tuple[Value, Value]:
     """Both sides so that Triton computes in `dtype`: cast only what its own rules would not."""
     a = _as_operand(left, dtype)
     b = _as_operand(right, dtype)
-    if _triton_result(a, b, divides=False) != dtype:
+    signs = {BY_NAME[side.dtype].kind for side in (a, b) if not side.weak}
+    if _triton_result(a, b, divides=False) != dtype or {"int", "uint"} <= signs:
         a = a if a.weak else cast(a, dtype)
         b = b if b.weak else cast(b, dtype)
     return a, b
@@ -125,6 +136,49 @@ def compare(op: ast.cmpop, left: Value, right: Value) -> Value:
     return Value(ast.Compare(a.tree, [op], [b.tree]), "bool", tree_axes)
 
 
+FOLDS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+}
+
+
+def _folded(op: ast.operator, left: Value, right: Value, dtype: str) -> Value | None:
+    """Arithmetic of two Python numbers, where it gives what the type `dtype` would give."""
+    tree = ast.BinOp(left.tree, op, right.tree)
+    fold = FOLDS.get(type(op))
+    if left.number is None or right.number is None or fold is None:
+        # Numbers that are not known are of Triton's own types for literals.
+        plain = dtype in ("int32", "float32", "bool") and fold is not None
+        return Value(tree, dtype, weak=True) if plain or isinstance(op, ast.Div) else None
+    result = fold(left.number, right.number)
+    if is_float(dtype):
+        exact = dtype in ("float32", "float64") or _holds(dtype, result)
+        return Value(tree, dtype, weak=True, number=float(result)) if exact else None
+    if dtype == "bool" or wrapped(int(result), dtype) == result:
+        return Value(tree, dtype, weak=True, number=result)
+    return None
+
+
+def wrapped(number: int, dtype: str) -> int:
+    """An integer as a type of fewer bits holds it."""
+    width = bits(dtype)
+    number &= (1 << width) - 1
+    signed = BY_NAME[dtype].kind == "int"
+    return number - (1 << width) if signed and number >> (width - 1) else number
+
+
+def _whole(value: Value, whole: int, dtype: str) -> Value:
+    """A literal as an integer of the type; its tree stays where the number does."""
+    number = wrapped(whole, dtype)
+    if number == value.number:
+        return replace(value, dtype=dtype)
+    return Value(literal(number), dtype, weak=True, number=number)
+
+
 def _keeps(value: Value, dtype: str) -> bool:
     """Whether a literal stays the number that it is when it is rounded to `dtype`."""
     if value.number is None:
@@ -137,6 +191,9 @@ def _as_operand(value: Value, dtype: str) -> Value:
         # The literal is a float32 in TileLang, and would be a float64 in Triton.
         if value.dtype == "float32" and not _holds("float32", value.number):
             return strong(value)
+    if value.weak and BY_NAME[dtype].kind == "uint" and isinstance(value.number, int):
+        # Triton refuses a negative number beside an unsigned tensor.
+        return _whole(value, value.number, dtype)
     if value.weak:
         if isinstance(value.number, int) and not isinstance(value.number, bool) and is_float(dtype):
             return replace(_retype_literal(value, dtype), dtype=dtype)

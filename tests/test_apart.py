@@ -169,15 +169,28 @@ def test_the_same_start_of_another_length_is_shared_out_otherwise() -> None:
     assert "sync" in ordered(loops.format(32))
 
 
-def test_one_loop_moves_rows_apart_and_the_other_does_not() -> None:
+def test_each_of_two_loops_has_to_move_the_tile() -> None:
     body = "for r in T.serial(8):\n    for q in T.serial(8):\n        T.copy(u, {})"
-    assert "sync" not in ordered(body.format("B[r * 8 + 1, 0]").replace("for q in T.serial(8):\n    ", "if bx < 4:\n    "))
+    assert "sync" not in ordered(body.format("B[r, q * 64]"))
     assert "sync" in ordered(body.format("B[r, 0]"))
-    assert "sync" in ordered(body.format("B[q, 0]"))
+    assert "sync" in ordered(body.format("B[0, q * 64]"))
+    assert "sync" in ordered(body.format("B[r + q, 0]"))
+
+
+def test_named_indices_are_the_same_as_written_out_ones() -> None:
+    body = (
+        "for r in T.serial(8):\n    x = r * 2\n    y = {}\n    T.copy(A[y], t)\n    T.copy(t, A[y])"
+    )
+    assert "sync" not in ordered(body.format("(x + 1) * 32"))
+    assert "sync" in ordered(body.format("x * 16"))
+    assert "sync" in ordered(body.format("I[r]"))
+    assert "sync" in ordered(body.format("r * 64 + v"))
+    inner = "    for i in T.Parallel(64):\n        x = r * {} + i\n        A[x] = A[x] + 1.0"
+    body = "for r in T.serial(8):\n" + inner
+    assert "sync" not in ordered(body.format(64))
+    assert "sync" in ordered(body.format(32))
 
 
 def test_the_condition_of_a_loop_is_read_behind_its_body() -> None:
     text = ordered("while A[0] < 5.0:\n    A[0] = 7.0")
-    assert text == (
-        "while A[0] < 5.0:\n    T.sync_threads()\n    A[0] = 7.0\n    T.sync_threads()"
-    )
+    assert text == ("while A[0] < 5.0:\n    T.sync_threads()\n    A[0] = 7.0\n    T.sync_threads()")

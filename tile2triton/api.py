@@ -7,11 +7,13 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, overload
 
-from tile2triton.frontend.compiled import CompiledKernel, Options, resolved_target
+from tile2triton.diagnostics import ArgumentError, Diagnostic
+from tile2triton.frontend.compiled import CompiledKernel
 from tile2triton.frontend.eager import EagerKernel
 from tile2triton.frontend.eager_declarations import uses_language
 from tile2triton.frontend.environment import capture
 from tile2triton.frontend.lazy import LazyKernel
+from tile2triton.frontend.options import Options, checked_options, resolved_target
 from tile2triton.frontend.prim_func import PrimFunc
 
 Kernel = LazyKernel | EagerKernel
@@ -40,13 +42,15 @@ def kernel(
     `out_idx` numbers the parameters of the prim_func that are outputs: they are allocated and
     returned. `target` is such as "cuda:90"; without it, this machine's GPU. What TileLang's `jit`
     takes beside these (`pass_configs`, `verbose`, …) is kept on record and changes nothing, except
-    that `pass_configs={"tl.disable_tma_lower": True}` keeps copies off TMA descriptors.
+    that `pass_configs={"tl.disable_tma_lower": True}` keeps copies off TMA descriptors. Raises
+    `ArgumentError` for any other option, and for what is no function.
     """
     frame = sys._getframe(1)
-    options = _options(out_idx, target, recorded)
+    options = checked_options(out_idx, target, recorded)
 
     def decorate(function: Callable[..., Any]) -> Kernel:
-        assert isinstance(function, FunctionType), "a kernel is a Python function"
+        if not isinstance(function, FunctionType):
+            raise _no_function(function)
         captured = capture(function, frame)
         if uses_language(captured):
             return EagerKernel(captured, options)
@@ -66,7 +70,7 @@ def compile(
 ) -> CompiledKernel:
     """The kernel of a `T.prim_func`. Raises `TileError` with everything that is wrong with it."""
     if isinstance(function, PrimFunc):
-        options = _options(out_idx, target, recorded)
+        options = checked_options(out_idx, target, recorded)
         return CompiledKernel(function.program(options.out_idx or ()), options)
     return function.compile()
 
@@ -97,10 +101,14 @@ def _for_target(function: Kernel, target: str) -> Kernel:
     return LazyKernel(function.function, options)
 
 
-def _options(out_idx: OutIdx, target: str | None, recorded: dict[str, Any]) -> Options:
-    indices = (out_idx,) if isinstance(out_idx, int) else out_idx
-    return Options(
-        None if indices is None else tuple(indices),
-        resolved_target(target),
-        tuple(sorted(recorded.items())),
+def _no_function(value: object) -> ArgumentError:
+    """What is said of something that cannot be made a kernel."""
+    if isinstance(value, PrimFunc):
+        hint = f"write tile2triton.compile({value.__name__}, out_idx=...)"
+    elif isinstance(value, Kernel):
+        hint = "leave out one of the two @tile2triton.kernel"
+    else:
+        hint = "write @tile2triton.kernel above a `def`"
+    return ArgumentError(
+        Diagnostic("T2T414", f"a kernel is a Python function, not `{value!r}`", hint=hint)
     )

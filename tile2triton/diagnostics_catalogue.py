@@ -38,6 +38,12 @@ CATALOGUE: dict[str, Entry] = {
         wrong="for k in range(n):\n    C[k] = A[k]\nelse:\n    C[0] = 0.0",
         right="for k in range(n):\n    C[k] = A[k]\nC[0] = 0.0",
     ),
+    "T2T103": Entry(
+        title="A lambda as a kernel",
+        explanation="A kernel has statements and a name, so it is written with `def`.",
+        wrong="kernel = tile2triton.kernel(lambda A: A)",
+        right="@tile2triton.kernel\ndef kernel(A): ...",
+    ),
     "T2T110": Entry(
         title="A name that the language does not have",
         explanation=(
@@ -529,6 +535,10 @@ CATALOGUE: dict[str, Entry] = {
         wrong='tile = T.alloc_fragment((n,), dtype)  # n = T.dynamic("n")',
         right="tile = T.alloc_fragment((1024,), dtype)",
     ),
+    "T2T281": Entry(
+        title="A tile of more elements than Triton takes",
+        explanation="A tile has at most 2**20 elements, each extent rounded up to a power of two.",
+    ),
     "T2T290": Entry(
         title="A rounding mode that is not supported",
         explanation="Casts round to the nearest value.",
@@ -677,6 +687,14 @@ CATALOGUE: dict[str, Entry] = {
             " would lose an addition; T.atomic_add loses none."
         ),
     ),
+    "T2T322": Entry(
+        title="An operation on bits, or a floor division, of a float",
+        explanation="The operators ~ & | ^ << >> and // take integers, and ~ & | conditions too.",
+    ),
+    "T2T323": Entry(
+        title="An index outside of a tile",
+        explanation="What is on the chip is not checked at run time, so a known index has to fit.",
+    ),
     # Run time.
     "T2T401": Entry(
         title="A kernel that needs more than the GPU has",
@@ -723,5 +741,21 @@ CATALOGUE: dict[str, Entry] = {
     "T2T412": Entry(
         title="An unknown target",
         explanation="Targets are such as cuda:90 or hip:gfx942.",
+    ),
+    "T2T413": Entry(
+        title="An option that a kernel does not have",
+        explanation=(
+            "`@tile2triton.kernel` takes the options of TileLang's `jit`: out_idx, target, "
+            "target_host, execution_backend, verbose, pass_configs, debug_root_path and "
+            "compile_flags."
+        ),
+        wrong="@tile2triton.kernel(out_index=[0])\ndef factory(n): ...",
+        right="@tile2triton.kernel(out_idx=[0])\ndef factory(n): ...",
+    ),
+    "T2T414": Entry(
+        title="Something that is no function as a kernel",
+        explanation="A kernel, or the factory of one, is a Python function that `def` made.",
+        wrong="kernel = tile2triton.kernel(3)",
+        right="@tile2triton.kernel\ndef kernel(A): ...",
     ),
 }

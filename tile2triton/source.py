@@ -39,6 +39,16 @@ _PRAGMAS = ("type:", "noqa", "fmt:", "ruff:", "pragma:", "pylint:", "mypy:", "py
 
 def read_code(code: CodeType) -> Source:
     """The source of a function's code. Raises TileError where Python does not know the text."""
+    if code.co_name == "<lambda>":
+        raise TileError(
+            Diagnostic(
+                "T2T103",
+                "a lambda cannot be a kernel",
+                code.co_filename,
+                code.co_firstlineno,
+                hint="write it as a function, with `def`",
+            )
+        )
     found = find_function(code)
     if found is None:
         raise TileError(

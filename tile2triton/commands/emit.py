@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from tile2triton.commands.kernels import UsageError, compiled, kernels_in, settings_of
+from tile2triton.commands.kernels import UsageError, UserError, compiled, kernels_in, settings_of
 
 
 def emit(place: str, out: str | None, after: str | None, sets: Sequence[str], target: str) -> int:
@@ -21,7 +21,10 @@ def emit(place: str, out: str | None, after: str | None, sets: Sequence[str], ta
     if out is None:
         sys.stdout.write(text)
     else:
-        write_whole(Path(out), text)
+        try:
+            write_whole(Path(out), text)
+        except OSError as error:
+            raise UserError(f"cannot write {out}: {error.strerror}") from error
         print(f"wrote {out}", file=sys.stderr)
     return 0
 

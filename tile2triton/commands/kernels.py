@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from tile2triton.api import transpile
+from tile2triton.diagnostics import TileError
 from tile2triton.frontend.compiled import CompiledKernel
 from tile2triton.frontend.dtypes import OBJECTS
 from tile2triton.frontend.eager import EagerKernel
@@ -54,17 +55,20 @@ def compiled(name: str, kernel: Source, settings: Mapping[str, Any], target: str
     """The kernel for these parameters and this target."""
     if isinstance(kernel, CompiledKernel):
         return kernel
-    if isinstance(kernel, LazyKernel):
+    if isinstance(kernel, (LazyKernel, EagerKernel)):
+        parameters = kernel.signature.parameters
         missing = [
             key
-            for key, parameter in kernel.signature.parameters.items()
-            if parameter.default is parameter.empty and key not in settings
+            for key in (kernel.statics if isinstance(kernel, EagerKernel) else parameters)
+            if parameters[key].default is inspect.Parameter.empty and key not in settings
         ]
         if missing:
             values = " ".join(f"--set {key}=..." for key in missing)
             raise UserError(f"{name} needs values for {', '.join(missing)}: add {values}")
     try:
         return transpile(kernel, target=target, **settings)
+    except TileError as error:
+        raise _with_sizes_to_set(error) from None
     except Exception as error:
         raise_if_ours(error)
         raise UserError(f"{name}: {_in_words(error)}") from error
@@ -99,8 +103,6 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 def raise_if_ours(error: Exception) -> None:
     """Raise what is no mistake of the user's: errors made for users, and our own bugs."""
-    from tile2triton.diagnostics import TileError
-
     frames = traceback.extract_tb(error.__traceback__)
     root = Path(__file__).parent.parent
     inside = root in Path(frames[-1].filename).parents or "rewrites" in frames[-1].filename

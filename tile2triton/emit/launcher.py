@@ -128,8 +128,20 @@ def _launch(
         return body + call
     if len(facts.launches) == 1:
         leave = _return(facts) if facts.outputs else ast.Return(None)
-        return [*body, ast.If(expr("0 in grid", grid=grid), [leave], []), *call]
-    return [*body, ast.If(expr("0 not in grid", grid=grid), call, [])]
+        return [
+            *body,
+            *_refuse_negative(grid),
+            ast.If(expr("0 in grid", grid=grid), [leave], []),
+            *call,
+        ]
+    return [*body, *_refuse_negative(grid), ast.If(expr("0 not in grid", grid=grid), call, [])]
+
+
+def _refuse_negative(grid: ast.expr) -> list[ast.stmt]:
+    return stmts(
+        "if min(grid) < 0:\n    raise ValueError(f'the grid {grid} has a negative extent')",
+        grid=grid,
+    )
 
 
 def _call(launch: Launch, facts: Facts, grid: ast.expr) -> ast.stmt:

@@ -14,29 +14,13 @@ from typing import Any
 from rewrites.errors import RewriteError
 from rewrites.facts import Facts, Program
 from tile2triton import targets
-from tile2triton.diagnostics import ArgumentError, Diagnostic, from_rewrite_error
+from tile2triton.diagnostics import from_rewrite_error
 from tile2triton.emit import emit
+from tile2triton.frontend.options import Options
 from tile2triton.pipeline import lower
 from tile2triton.printer import to_source
 
 DEFAULT_TARGET = "cuda:90"
-
-
-@dataclasses.dataclass(frozen=True)
-class Options:
-    """What `@tile2triton.kernel(...)` was given; of `recorded`, only TMA is looked at."""
-
-    out_idx: tuple[int, ...] | None = None
-    target: str | None = None
-    recorded: tuple[tuple[str, Any], ...] = ()
-
-    @property
-    def uses_tma(self) -> bool:
-        """Whether copies may go through TMA descriptors; a pass config of TileLang forbids it."""
-        configs = dict(self.recorded).get("pass_configs") or {}
-        return not any(
-            str(key).lower().endswith("disable_tma_lower") and on for key, on in configs.items()
-        )
 
 
 class CompiledKernel:
@@ -119,21 +103,6 @@ def default_target() -> str:
         found = f"cuda:{major}{minor}"
     # Of an architecture that is not in the table, the nearest that is stands in.
     return found if found in targets.BY_NAME else DEFAULT_TARGET
-
-
-def resolved_target(name: str | None) -> str | None:
-    """The target as given, once it is known to exist; "cuda" and "auto" mean this machine's."""
-    if name is None or name in ("auto", "cuda", "hip"):
-        return None
-    if name not in targets.BY_NAME:
-        raise ArgumentError(
-            Diagnostic(
-                "T2T412",
-                f"there is no target `{name}`",
-                hint=f"use one of {', '.join(targets.BY_NAME)}",
-            )
-        )
-    return name
 
 
 def _own(facts: Facts) -> Facts:

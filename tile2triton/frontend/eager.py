@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import threading
@@ -11,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tile2triton.diagnostics import ArgumentError, Diagnostic, TileError, at_node
-from tile2triton.frontend.compiled import CompiledKernel, Options
+from tile2triton.frontend.cache_keys import are_told_by_type, cache_key
+from tile2triton.frontend.compiled import CompiledKernel
 from tile2triton.frontend.eager_declarations import (
     Declarations,
     declared_parameters,
@@ -23,7 +23,7 @@ from tile2triton.frontend.eager_declarations import (
 from tile2triton.frontend.eager_entries import Launcher, entry_of, look_up_of_sizes
 from tile2triton.frontend.environment import Captured
 from tile2triton.frontend.execution import prepare
-from tile2triton.frontend.lazy import cache_key
+from tile2triton.frontend.options import Options
 from tile2triton.frontend.trace import trace_eager
 
 
@@ -31,6 +31,8 @@ class EagerKernel:
     """A kernel under @tile2triton.kernel. Calling it with tensors compiles, once, and runs.
 
     A call after the first costs two look-ups, by the static arguments and by the T.const sizes.
+    Static arguments are kept by type and value, tuples, lists, dicts and dataclasses by what they
+    hold; any other object stands for itself, so changing one gives no new kernel.
     """
 
     def __init__(self, captured: Captured, options: Options) -> None:
@@ -56,7 +58,9 @@ class EagerKernel:
         self.tensors = declared_parameters(captured)
         self.statics = tuple(name for name in self.signature.parameters if name not in self.tensors)
         self._kernels: dict[Hashable, CompiledKernel] = {}
+        # By values and types, for arguments of which these say all; by `cache_key`, for any.
         self._plans: dict[Hashable, Launcher] = {}
+        self._plans_by_key: dict[Hashable, Launcher] = {}
         self._lock = threading.RLock()
         # Python looks `__call__` up in the type, so the object gets a type of its own.
         entry = entry_of(
@@ -159,7 +163,7 @@ class EagerKernel:
         )
 
     def _kernel(self, statics: dict[str, Any], consts: dict[str, int]) -> CompiledKernel:
-        key = (cache_key(list(statics.values())), tuple(sorted(consts.items())))
+        key = (cache_key(list(statics.values())), cache_key(sorted(consts.items())))
         with self._lock:
             kernel = self._kernels.get(key)
             if kernel is None:
@@ -169,6 +173,10 @@ class EagerKernel:
 
     def _plan(self, values: tuple[Any, ...]) -> Launcher:
         """What to run for these static arguments: a launcher, or a look-up of one by sizes."""
+        key = cache_key(values)
+        known = self._plans_by_key.get(key)
+        if known is not None:
+            return known
         statics = dict(zip(self.statics, values, strict=True))
         with self._lock:
             declarations = find_declarations(self.captured, statics)
@@ -176,9 +184,9 @@ class EagerKernel:
                 plan = self._by_sizes(statics, declarations)
             else:
                 plan = self._kernel(statics, {}).launcher()
-            # With a list among the arguments the kernel itself is cached all the same.
-            with contextlib.suppress(TypeError):
-                self._plans[values] = plan
+            self._plans_by_key[key] = plan
+            if are_told_by_type(values):
+                self._plans[(*values, *map(type, values))] = plan
         return plan
 
     def _by_sizes(self, statics: dict[str, Any], declarations: Declarations) -> Launcher:

@@ -33,10 +33,12 @@ def entry_of(
         if parameter.kind is parameter.KEYWORD_ONLY and "*" not in parameters:
             parameters.insert(-1, "*")
     values = "".join(f"{one}, " for one in statics)
+    # To Python 1, 1.0 and True are equal keys.
+    types = "".join(f"{one}.__class__, " for one in statics)
     text = (
         f"def {name}({', '.join(parameters)}):\n"
         f"    try:\n"
-        f"        run = _find(({values}))\n"
+        f"        run = _find(({values}{types}))\n"
         f"    except TypeError:\n"
         f"        run = None\n"
         f"    if run is None:\n"

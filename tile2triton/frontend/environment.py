@@ -66,20 +66,19 @@ def _name_lists(environment: dict[str, Any], used: set[str], factory: CodeType) 
     found = find_function(factory) if lists else None
     if found is None:
         return
-    assigned: dict[str, list[ast.expr]] = {}
+    # None for what is assigned otherwise than by `name = tree`.
+    assigned: dict[str, list[ast.expr | None]] = {}
     for node in walk(found[0]):
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 for name in (n.id for n in walk(target) if isinstance(n, ast.Name)):
                     is_plain = isinstance(target, ast.Name)
-                    assigned.setdefault(name, []).append(
-                        node.value if is_plain else ast.Constant(None)
-                    )
+                    assigned.setdefault(name, []).append(node.value if is_plain else None)
     scope = {name: named(name, value) for name, value in environment.items()}
     for name in lists:
-        trees = assigned.get(name, [])
-        if len(trees) == 1 and _is_simple(trees[0]):
-            code = compile(ast.Expression(trees[0]), "<factory>", "eval")
+        tree, *others = assigned.get(name, [None])
+        if tree is not None and not others and _is_simple(tree):
+            code = compile(ast.Expression(tree), "<factory>", "eval")
             try:
                 value = eval(code, scope)
             except Exception:  # a nicety must not fail where the program itself does not

@@ -9,14 +9,20 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from tile2triton.diagnostics import ArgumentError, Diagnostic, TileError
-from tile2triton.frontend.compiled import CompiledKernel, Options
+from tile2triton.frontend.cache_keys import cache_key
+from tile2triton.frontend.compiled import CompiledKernel
 from tile2triton.frontend.decisions import noting
+from tile2triton.frontend.options import Options
 from tile2triton.frontend.prim_func import PrimFunc
 from tile2triton.frontend.statics import named
 
 
 class LazyKernel:
-    """A factory under @tile2triton.kernel. Calling it with its parameters gives the kernel."""
+    """A factory under @tile2triton.kernel. Calling it with its parameters gives the kernel.
+
+    Parameters are kept by type and value, tuples, lists, dicts and dataclasses by what they hold;
+    any other object stands for itself, so changing one gives no new kernel.
+    """
 
     def __init__(self, function: Callable[..., Any], options: Options) -> None:
         functools.update_wrapper(self, function)
@@ -66,16 +72,3 @@ class LazyKernel:
                 )
             )
         return CompiledKernel(made.program(self.options.out_idx or ()), self.options)
-
-
-def cache_key(value: Any) -> Hashable:
-    """A key that tells 1, 1.0 and True apart and takes lists and dicts too."""
-    if isinstance(value, (list, tuple)):
-        return (type(value), tuple(cache_key(item) for item in value))
-    if isinstance(value, dict):
-        return (dict, tuple((key, cache_key(item)) for key, item in value.items()))
-    try:
-        hash(value)
-    except TypeError:
-        return (type(value), repr(value))
-    return (type(value), value)

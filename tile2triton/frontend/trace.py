@@ -159,6 +159,13 @@ class _Trace:
                     f"out_idx={index} names no tensor of `{self.tree.name}`",
                     f"its parameters are numbered from 0 to {len(names) - 1}",
                 )
+            if names[index] in outputs:
+                raise self._error(
+                    self.tree,
+                    "T2T175",
+                    f"out_idx names `{names[index]}` of `{self.tree.name}` twice",
+                    "name each output once",
+                )
             outputs.append(names[index])
         for name in outputs:
             self._tensors[name] = replace(self._tensors[name], role="output")

@@ -1,9 +1,11 @@
 """T.alloc_shared, T.alloc_fragment, T.alloc_var: tiles on the chip and mutable scalars."""
 
 import ast
+import math
 from collections.abc import Iterator
 from typing import Any
 
+from rewrites.environment import next_power_of_two
 from rewrites.errors import Problem
 from rewrites.facts import Facts
 from tile2triton.ops.base import Operator
@@ -41,6 +43,10 @@ def alloc_var(dtype: Any, init: Any = 0) -> Any:
     """
 
 
+# The largest tensor of Triton 3.6 to 3.9 (`TRITON_MAX_TENSOR_NUMEL`).
+MAX_ELEMENTS = 2**20
+
+
 def check_tile(call: ast.Call, facts: Facts) -> Iterator[Problem]:
     """The shape is static and positive, the type is known."""
     arguments = TILE_FORMS[ast.unparse(call.func).rpartition(".")[2]].arguments(call)
@@ -57,6 +63,23 @@ def check_tile(call: ast.Call, facts: Facts) -> Iterator[Problem]:
                 (f"{as_written(extent)} = {size}",) if size is not None else (),
                 "take a tile size for it, and copy the part of the tensor that fits",
             )
+            return
+    yield from _too_large(call, shape, facts)
+
+
+def _too_large(call: ast.Call, shape: ast.expr, facts: Facts) -> Iterator[Problem]:
+    """Triton's tensors have at most 2²⁰ elements, after padding to powers of two."""
+    extents = shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else [shape]
+    sizes = [int(static_value(extent, facts) or 1) for extent in extents]
+    elements = math.prod(next_power_of_two(size) for size in sizes)
+    if elements > MAX_ELEMENTS:
+        yield Problem(
+            call,
+            "T2T281",
+            f"a tile has at most {MAX_ELEMENTS} elements, but this one has {elements}",
+            (f"`{as_written(shape)}`, each extent rounded up to a power of two",),
+            "take smaller tiles, and loop over them",
+        )
 
 
 def check_variable(call: ast.Call, facts: Facts) -> Iterator[Problem]:

@@ -36,10 +36,15 @@ def dtype_of(value: Value) -> str:
 
 def typed(value: Value) -> Value:
     """A Python number as the literal it would be in a kernel; typed values stay."""
+    if isinstance(value, np.generic):
+        # NumPy's float64 is a Python float too, but its type is known.
+        return value
     if isinstance(value, bool):
         return np.bool_(value)
     if isinstance(value, int):
-        return np.int32(value) if value in _INT32 else np.int64(value)
+        if value in _INT32:
+            return np.int32(value)
+        return np.uint64(value) if value >= 2**63 else np.int64(value)
     if isinstance(value, float):
         with np.errstate(all="ignore"):
             return np.float32(value)
