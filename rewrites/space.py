@@ -375,7 +375,7 @@ def index_list(subscript: ast.Subscript) -> list[ast.expr]:
 def offset_name(tree: ast.expr, default: str) -> str:
     """A short name for the offsets along an axis, from how its extent is written."""
     if not isinstance(tree, ast.Name):
-        return default.strip("_").lower()
+        return default.removesuffix(" axis").strip("_").lower()
     text = tree.id.lower()
     for prefix in ("block_", "blk_", "tile_", "chunk_"):
         text = text.removeprefix(prefix)

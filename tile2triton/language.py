@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import enum
 import functools
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from tile2triton.frontend.declarations import (
 )
 from tile2triton.frontend.dtypes import OBJECTS as _DTYPES
 from tile2triton.frontend.dtypes import DType
+from tile2triton.frontend.failures import unknown_name as _unknown_name
 from tile2triton.frontend.layouts import Fragment, Layout
 from tile2triton.frontend.macros import Macro, macro
 from tile2triton.frontend.prim_func import PrimFunc, prim_func
@@ -85,9 +85,10 @@ def _cast_type_first(dtype: Any, value: Any) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    close = difflib.get_close_matches(name, __all__, 1)
-    suggestion = f"; did you mean T.{close[0]}?" if close else ""
-    raise AttributeError(f"the language has no `T.{name}`{suggestion}", name=name)
+    if name.startswith("__"):
+        # Python's own machinery asks for such names; no user writes them.
+        raise AttributeError(name)
+    raise _unknown_name(name, __all__)
 
 
 _operators.TABLE.update(_OPERATORS)

@@ -1,6 +1,7 @@
 """The kernels of a Python file, and the parameters that `--set` gives them."""
 
 import ast
+import dataclasses
 import difflib
 import importlib.util
 import inspect
@@ -16,6 +17,7 @@ from tile2triton.diagnostics import TileError
 from tile2triton.frontend.compiled import CompiledKernel
 from tile2triton.frontend.dtypes import OBJECTS
 from tile2triton.frontend.eager import EagerKernel
+from tile2triton.frontend.eager_declarations import mentioned_consts
 from tile2triton.frontend.lazy import LazyKernel
 from tile2triton.frontend.prim_func import PrimFunc
 
@@ -68,10 +70,24 @@ def compiled(name: str, kernel: Source, settings: Mapping[str, Any], target: str
     try:
         return transpile(kernel, target=target, **settings)
     except TileError as error:
-        raise _with_sizes_to_set(error) from None
+        raise _said_for_set(error, kernel, settings) from None
     except Exception as error:
         raise_if_ours(error)
         raise UserError(f"{name}: {_in_words(error)}") from error
+
+
+def _said_for_set(error: TileError, kernel: Source, settings: Mapping[str, Any]) -> TileError:
+    """The error with the remedy that this command has for a size that is not known."""
+    if not isinstance(kernel, EagerKernel):
+        return error
+    missing = [key for key in mentioned_consts(kernel.captured) if key not in settings]
+    hint = f"add {' '.join(f'--set {key}=128' for key in missing)}"
+    return TileError(
+        *(
+            dataclasses.replace(one, hint=hint) if one.code == "T2T152" and missing else one
+            for one in error.diagnostics
+        )
+    )
 
 
 def parameters_of(kernel: Source) -> frozenset[str] | None:

@@ -122,6 +122,9 @@ def _conditions(facts: Facts, host: HostNames) -> Iterable[ast.expr]:
         kind = dtypes.BY_NAME[facts.scalars[scalar]].kind
         test = "isinstance(value, (int, float))" if kind == "float" else "type(value) is kind"
         yield expr(test, value=name(scalar), kind=name("bool" if kind == "bool" else "int"))
+        if kind in ("int", "uint"):
+            low, high = _limits(facts.scalars[scalar])
+            yield expr(f"{low} <= value < {high}", value=name(scalar))
     tensors = input_tensors(facts)
     shapes = [tensor for tensor in tensors if not _is_unpacked(tensor, facts)]
     yield from _alike(shapes, "shape", lambda tensor: ast.Tuple(list(tensor.shape), ast.Load()))
@@ -161,6 +164,14 @@ def _all(conditions: list[ast.expr]) -> ast.expr:
     return conditions[0] if len(conditions) == 1 else ast.BoolOp(ast.And(), conditions)
 
 
+def _limits(dtype: str) -> tuple[str, str]:
+    """The least integer of a type, and the first that is too large, as a person writes them."""
+    row = dtypes.BY_NAME[dtype]
+    if row.kind == "uint":
+        return "0", f"2**{row.bits}"
+    return f"-(2**{row.bits - 1})", f"2**{row.bits - 1}"
+
+
 def _refuse_scalar(scalar: str, facts: Facts) -> list[ast.stmt]:
     kind = dtypes.BY_NAME[facts.scalars[scalar]].kind
     if kind == "float":
@@ -169,11 +180,17 @@ def _refuse_scalar(scalar: str, facts: Facts) -> list[ast.stmt]:
         test, words = "type(value) is not bool", "a bool"
     else:
         test, words = "type(value) is not int", "an int"
-    return stmts(
+    refusals = (
         f"if {test}:\n"
-        f"    raise TypeError(f'{scalar} must be {words}, found {{type(value).__name__}}')",
-        value=name(scalar),
+        f"    raise TypeError(f'{scalar} must be {words}, found {{type(value).__name__}}')"
     )
+    if kind in ("int", "uint"):
+        low, high = _limits(facts.scalars[scalar])
+        refusals += (
+            f"\nif not {low} <= value < {high}:\n"
+            f"    raise ValueError(f'{scalar} must fit {facts.scalars[scalar]}, found {{value}}')"
+        )
+    return stmts(refusals, value=name(scalar))
 
 
 def _in_order_of_need(facts: Facts) -> list[Tensor]:

@@ -50,6 +50,12 @@ def may_be_empty(launch: Launch, facts: Facts) -> bool:
     return any(low is None or low < 1 for low in lows)
 
 
+def may_be_negative(launch: Launch, facts: Facts) -> bool:
+    """Whether an extent of the grid can be below 0."""
+    names = ranges(facts)
+    return not all(range_of(extent, names).is_natural for extent in launch.grid)
+
+
 def is_fixed(launch: Launch, facts: Facts) -> bool:
     used = set().union(*(names_in(extent) for extent in launch.grid))
     return not used & {*facts.dims, *facts.parameters}

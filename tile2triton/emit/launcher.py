@@ -10,7 +10,7 @@ from rewrites.quote import expr, literal, name, stmts
 from rewrites.tensors import strides
 from rewrites.tree import walk
 from tile2triton.emit.arguments import read_and_check, torch_dtype
-from tile2triton.emit.grid import computed_grid, may_be_empty
+from tile2triton.emit.grid import computed_grid, may_be_empty, may_be_negative
 from tile2triton.emit.names import HostNames, input_tensors, scalar_parameters
 
 # The address of what a TMA descriptor describes must be a multiple of this many bytes.
@@ -120,6 +120,9 @@ def _launch(
 ) -> list[ast.stmt]:
     body = computed_grid(launch, facts, host)
     grid = name(host.grid_of(launch, facts))
+    if may_be_negative(launch, facts):
+        text = "if min(grid) < 0:\n    raise ValueError(f'negative extents in the grid {grid}')"
+        body += stmts(text, grid=grid)
     new = [made for made in launch.descriptors if made.name not in described]
     described |= {made.name for made in new}
     call = [*_alignments(new, facts, written), *(_descriptor(made, facts) for made in new)]
@@ -128,20 +131,8 @@ def _launch(
         return body + call
     if len(facts.launches) == 1:
         leave = _return(facts) if facts.outputs else ast.Return(None)
-        return [
-            *body,
-            *_refuse_negative(grid),
-            ast.If(expr("0 in grid", grid=grid), [leave], []),
-            *call,
-        ]
-    return [*body, *_refuse_negative(grid), ast.If(expr("0 not in grid", grid=grid), call, [])]
-
-
-def _refuse_negative(grid: ast.expr) -> list[ast.stmt]:
-    return stmts(
-        "if min(grid) < 0:\n    raise ValueError(f'the grid {grid} has a negative extent')",
-        grid=grid,
-    )
+        return [*body, ast.If(expr("0 in grid", grid=grid), [leave], []), *call]
+    return [*body, ast.If(expr("0 not in grid", grid=grid), call, [])]
 
 
 def _call(launch: Launch, facts: Facts, grid: ast.expr) -> ast.stmt:

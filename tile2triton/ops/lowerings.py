@@ -102,7 +102,7 @@ def space_of_region(
                 f"`{ast.unparse(extent)}`, the length of a region, is known only at run time",
                 hint="copy through a tile of fixed size, in a loop",
             )
-        axes.append(Axis.of(f"_{_dimension_name(region, dimension)}", size, extent))
+        axes.append(Axis.of(f"{_dimension_name(region, dimension)} axis", size, extent))
     unique = [
         axis if axis.variable not in [a.variable for a in axes[:n]] else _numbered(axis, n)
         for n, axis in enumerate(axes)
@@ -130,4 +130,5 @@ def _dimension_name(region: Region, dimension: int) -> str:
 
 
 def _numbered(axis: Axis, number: int) -> Axis:
-    return Axis(f"{axis.variable}_{number}", axis.extent, axis.tree, axis.length, axis.length_tree)
+    variable = f"{axis.variable.removesuffix(' axis')}_{number} axis"
+    return Axis(variable, axis.extent, axis.tree, axis.length, axis.length_tree)

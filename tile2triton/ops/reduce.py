@@ -339,7 +339,7 @@ def _source(space: Space, region: Region) -> Typed:
     for d in dimensions:
         size = region.sizes[d]
         assert size is not None
-        axes.append(Axis.of(f"_{region.buffer.lower()}_{d}", size, region.extents[d]))
+        axes.append(Axis.of(f"{region.buffer.lower()}_{d} axis", size, region.extents[d]))
     inner = Space(space.lowering, tuple(axes))
     indices = indices_of(region, inner, dimensions)
     return tiles.read(inner, region.buffer, indices, region.node)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rewrites.facts import Program, Tensor
-from tile2triton.reference.arrays import Argument, to_torch
+from tile2triton.reference.arrays import Argument, scalar, to_torch
 from tile2triton.reference.errors import (
     AssumptionFailedError,
     OutOfBoundsError,
@@ -19,7 +19,7 @@ from tile2triton.reference.expressions import evaluate
 from tile2triton.reference.memory import Memory
 from tile2triton.reference.state import State, find_statics
 from tile2triton.reference.statements import execute_block
-from tile2triton.reference.values import cast, numpy_dtype, unset
+from tile2triton.reference.values import numpy_dtype, unset
 
 __all__ = [
     "AssumptionFailedError",
@@ -57,7 +57,7 @@ def run(
     }
     for name, value in given.items():
         if name not in facts.tensors:
-            state.names[name] = cast(value, facts.scalars[name])
+            state.names[name] = scalar(name, value, facts.scalars[name])
     for name, (source, axis) in facts.dims.items():
         if source in arguments and axis < arguments[source].array.ndim:
             state.names[name] = np.int32(arguments[source].array.shape[axis])

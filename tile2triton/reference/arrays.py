@@ -6,7 +6,25 @@ from typing import Any
 import numpy as np
 
 from rewrites import dtypes
-from tile2triton.reference.values import numpy_dtype
+from tile2triton.reference.values import Value, cast, numpy_dtype
+
+
+def scalar(name: str, value: Any, dtype: str) -> Value:
+    """One number that the caller passed, once it is one of this type, as a launch asks too."""
+    kind = dtypes.BY_NAME[dtype].kind
+    if kind == "float":
+        fits, words = isinstance(value, (int, float)), "a float"
+    elif kind == "bool":
+        fits, words = type(value) is bool, "a bool"
+    else:
+        fits, words = type(value) is int, "an int"
+    if not fits:
+        raise TypeError(f"{name} must be {words}, found {type(value).__name__}")
+    if words == "an int":
+        limits = np.iinfo(numpy_dtype(dtype))
+        if not limits.min <= value <= limits.max:
+            raise ValueError(f"{name} must fit {dtype}, found {value}")
+    return cast(value, dtype)
 
 
 class Argument:

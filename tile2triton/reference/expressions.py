@@ -83,6 +83,12 @@ def binary(op: ast.operator, left: Value, right: Value, node: ast.AST) -> Value:
     return compute(_ARITHMETIC[type(op)], cast(left, dtype), cast(right, dtype))
 
 
+def evaluate_exactly(tree: ast.expr, state: State) -> Value:
+    """The value of an expression that is about to be cast: 0.1 is not rounded to float32 first."""
+    static = state.statics.get(id(tree))
+    return np.float64(static) if isinstance(static, float) else evaluate(tree, state)
+
+
 def truth(value: Value) -> Value:
     """A value as a condition."""
     return cast(value, "bool")
@@ -145,8 +151,9 @@ def _called(call: ast.Call, name: str, state: State) -> Value:
         return apply(call, operator, state)
     if operator.name == "if_then_else":
         return _chosen(call, operator, state)
-    values = [_argument(tree, state) for tree in call.args]
-    options = {str(word.arg): _argument(word.value, state) for word in call.keywords}
+    read = _cast_argument if operator.name in ("cast", "Cast") else _argument
+    values = [read(tree, state) for tree in call.args]
+    options = {str(word.arg): read(word.value, state) for word in call.keywords}
     try:
         return operator.reference(*values, **options)
     except TypeError as error:
@@ -168,3 +175,9 @@ def _argument(tree: ast.expr, state: State) -> Any:
     if isinstance(tree, ast.Constant) and (tree.value is None or isinstance(tree.value, str)):
         return tree.value
     return evaluate(tree, state)
+
+
+def _cast_argument(tree: ast.expr, state: State) -> Any:
+    if isinstance(tree, ast.Constant) and not isinstance(tree.value, float):
+        return _argument(tree, state)
+    return evaluate_exactly(tree, state)

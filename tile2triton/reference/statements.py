@@ -11,7 +11,14 @@ import numpy as np
 from rewrites.nodes import Blank, Comment
 from tile2triton.ops.base import Operator
 from tile2triton.reference.errors import UnsupportedError
-from tile2triton.reference.expressions import binary, element_indices, evaluate, load, truth
+from tile2triton.reference.expressions import (
+    binary,
+    element_indices,
+    evaluate,
+    evaluate_exactly,
+    load,
+    truth,
+)
 from tile2triton.reference.memory import Memory
 from tile2triton.reference.operands import apply
 from tile2triton.reference.state import State
@@ -110,7 +117,7 @@ def _assign(name: str, value: ast.expr, node: ast.AST, state: State) -> None:
 
 def _allocate(name: str, call: ast.Call, operator: Operator, state: State) -> None:
     if operator.name == "alloc_var":
-        init = evaluate(operator.arguments(call)["init"], state)
+        init = evaluate_exactly(operator.arguments(call)["init"], state)
         state.names[name] = cast(init, state.facts.variables[name])
         if state.is_parallel:
             state.per_element.add(name)
