@@ -4,8 +4,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from rewrites.dtypes import BY_NAME, promoted
-from rewrites.quote import expr
-from rewrites.values import Value, cast, operands
+from rewrites.errors import refuse
+from rewrites.quote import expr, literal
+from rewrites.values import Value, cast, operands, strong, wrapped
 
 if TYPE_CHECKING:
     from rewrites.space import Space
@@ -33,7 +34,16 @@ def _divide(
     dtype = promoted(a.dtype, b.dtype)
     axes = a.axes | b.axes
     if a.weak and b.weak:
-        return Value(expr(plain, a=a.tree, b=b.tree), dtype, weak=True)
+        if isinstance(a.number, int) and isinstance(b.number, int):
+            low, high = wrapped(a.number, dtype), wrapped(b.number, dtype)
+            if high == 0:
+                raise refuse(right, "T2T324", f"`{ast.unparse(left)}` is divided by 0")
+            quotient = low // high if "//" in plain else low % high
+            tree = expr(plain, a=a.tree, b=b.tree)
+            if (low, high) != (a.number, b.number):
+                tree = literal(quotient)
+            return Value(tree, dtype, weak=True, number=quotient)
+        a, b = strong(a), strong(b)
     x, y = operands(a, b, dtype)
     environment = space.environment
     natural = environment.range(left).is_natural and environment.range(right).is_natural

@@ -1,5 +1,6 @@
 """The public interface: how kernels are made, called, compiled, saved and refused."""
 
+import dataclasses
 import subprocess
 import sys
 import threading
@@ -109,6 +110,110 @@ def test_dynamic_sizes_never_compile_anew_and_const_sizes_do(counted):
     assert len(counted) == 2
     kernel(torch.empty(8, 24), 3.0)
     assert len(counted) == 3
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (2, 2.0),
+        (1, True),
+        (0, False),
+        (0.0, -0.0),
+        ((1, 2), (1, 2.0)),
+        ((True,), (1,)),
+        ([0.0], [-0.0]),
+        ({"a": 1}, {"a": 1.0}),
+        ("float32", T.float32),
+    ],
+)
+def test_arguments_that_python_calls_equal_have_kernels_of_their_own(counted, first, second):
+    @tile2triton.kernel
+    def program(A, x):
+        A: T.Tensor((4,), "float32")
+        with T.Kernel(1, threads=32):
+            A[0] = 1
+
+    @tile2triton.kernel
+    def factory(x):
+        @T.prim_func
+        def main(A: T.Tensor((4,), "float32")):
+            with T.Kernel(1, threads=32):
+                A[0] = 1
+
+        return main
+
+    A = torch.empty(4)
+    for _ in range(2):
+        program(A, first)
+        program(A, second)
+    assert len(program._kernels) == 2
+    assert len(counted) == 2
+    assert program.compile(x=first) is not program.compile(x=second)
+    assert factory(first) is not factory(second)
+    assert factory(first) is factory(first)
+
+
+def test_static_arguments_are_used_with_their_own_types():
+    @tile2triton.kernel
+    def divided(A, by):
+        A: T.Tensor((4,), "float32")
+        B = T.empty((4,), "float32")
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(4):
+                B[i] = A[i] * (10.0 if type(by) is bool else 1.0) / by
+        return B
+
+    A = torch.ones(4)
+    assert divided(A, 1)[0] == 1
+    assert divided(A, True)[0] == 10
+    assert divided(A, 0.0)[0] == torch.inf
+    assert divided(A, -0.0)[0] == -torch.inf
+
+
+def test_an_equal_dataclass_is_the_same_argument_and_a_changed_one_is_not(counted):
+    @dataclasses.dataclass
+    class Config:
+        block: int
+        scale: float = 1.0
+
+    kernel = scale_rows_by_config()
+    config, A = Config(4), torch.empty(4, 24)
+    kernel(A, config)
+    kernel(A, Config(4))
+    assert len(counted) == 1
+    config.block = 8
+    kernel(A, config)
+    assert len(counted) == 2
+
+
+def test_an_object_stands_for_itself(counted):
+    class Config:
+        block = 4
+
+        def __eq__(self, other):
+            return True
+
+        def __hash__(self):
+            return 0
+
+    kernel = scale_rows_by_config()
+    config, A = Config(), torch.empty(4, 24)
+    kernel(A, config)
+    kernel(A, config)
+    assert len(counted) == 1
+    kernel(A, Config())
+    assert len(counted) == 2
+
+
+def scale_rows_by_config():
+    @tile2triton.kernel
+    def program(A, config):
+        m, n = T.dynamic("m"), T.const("n")
+        A: T.Tensor((m, n), "float32")
+        with T.Kernel(T.ceildiv(m, config.block), threads=32) as bx:
+            A[bx * config.block, 0] = 1
+
+    return program
 
 
 def test_threads_that_call_at_once_compile_once(counted):
@@ -341,6 +446,57 @@ def test_unknown_target_is_refused():
         tile2triton.kernel(target="cuda:75")
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"out_index": [0]}, "there is no option `out_index`.*did you mean `out_idx`"),
+        ({"numwarps": 3}, "there is no option `numwarps`.*use one of out_idx, target"),
+        ({"pass_configs": 3}, "pass_configs must be a dict"),
+        ({"out_idx": [1, 1]}, "out_idx names the parameter 1 twice"),
+        ({"out_idx": ["a"]}, "out_idx holds `'a'`, which is no number"),
+        ({"out_idx": "a"}, "out_idx holds `'a'`, which is no number"),
+        ({"out_idx": [1.5]}, "out_idx holds `1.5`"),
+        ({"out_idx": True}, "out_idx holds `True`"),
+    ],
+)
+def test_option_that_does_not_exist_is_refused(options, words):
+    with pytest.raises(tile2triton.Error, match=f"(?s){words}"):
+        tile2triton.kernel(**options)
+
+
+def test_every_option_of_tilelang_is_taken():
+    options = {
+        "target_host": "c",
+        "execution_backend": "cython",
+        "verbose": True,
+        "pass_configs": {},
+        "debug_root_path": "x",
+        "compile_flags": ["-O3"],
+    }
+    kernel = tile2triton.kernel(out_idx=-1, target="auto", **options)(make_add.function)
+    assert dict(kernel.options.recorded) == options
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (int, "def"),
+        (3, "a kernel is a Python function, not `3`"),
+        (make_add, "leave out one"),
+        (T.prim_func(lambda: None), r"tile2triton\.compile"),
+    ],
+)
+def test_only_a_function_can_be_a_kernel(value, words):
+    with pytest.raises(tile2triton.Error, match=f"(?s)T2T414.*{words}"):
+        tile2triton.kernel(value)
+
+
+def test_lambda_cannot_be_a_kernel():
+    with pytest.raises(tile2triton.Error, match="T2T103.* a lambda cannot be a kernel") as raised:
+        tile2triton.kernel(lambda A: A)
+    assert raised.value.diagnostics[0].filename == __file__
+
+
 def test_out_idx_of_an_eager_kernel_is_refused():
     with pytest.raises(tile2triton.Error, match=r"T\.empty"):
 
@@ -360,6 +516,8 @@ def test_out_idx_that_names_no_tensor_is_refused():
     for index in (0, 2, -3):
         with pytest.raises(tile2triton.Error, match=f"out_idx={index} names no tensor"):
             tile2triton.compile(program, out_idx=index)
+    with pytest.raises(tile2triton.Error, match="out_idx names `A` of `program` twice"):
+        tile2triton.compile(program, out_idx=[1, -1])
 
 
 def test_factory_without_a_kernel_is_refused():
@@ -402,8 +560,23 @@ def test_transpiling_imports_neither_torch_nor_triton():
 
 
 def test_a_language_name_that_does_not_exist_suggests_one():
-    with pytest.raises(AttributeError, match=r"did you mean T\.copy\?"):
+    with pytest.raises(AttributeError, match=r"did you mean `T\.copy`\?") as raised:
         T.copyy  # noqa: B018
+    assert isinstance(raised.value, tile2triton.Error)
+    assert getattr(T, "copyy", None) is None
+
+
+def test_a_type_that_does_not_exist_is_shown_where_it_is_written():
+    with pytest.raises(tile2triton.Error, match=r"T2T110.*`T\.StridedTensor`") as raised:
+
+        @tile2triton.kernel
+        def program(A: T.StridedTensor((4,), (1,), "float32")):
+            with T.Kernel(1):
+                A[0] = 1
+
+    (diagnostic,) = raised.value.diagnostics
+    assert diagnostic.filename == __file__
+    assert diagnostic.end - diagnostic.column == len("T.StridedTensor")
 
 
 def test_a_pass_config_keeps_copies_off_tma():

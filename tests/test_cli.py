@@ -164,6 +164,36 @@ def test_folder_that_does_not_exist_is_refused(file, capsys):
     refused(["emit", file(SCALE), "--set", "n=64", *out], 2, "no folder", capsys=capsys)
 
 
+def test_folder_is_no_file_to_write(file, tmp_path, capsys):
+    words = f"tile2triton: cannot write {tmp_path}: Is a directory\n"
+    err = refused(
+        ["emit", file(SCALE), "--set", "n=64", "-o", str(tmp_path)], 1, words, capsys=capsys
+    )
+    assert err == words
+    assert [path.name for path in tmp_path.iterdir()] == ["kernels_of_a_test.py"]
+
+
+def test_path_that_cannot_be_written_is_one_line(file, capsys):
+    out = "/proc/self/out.py"
+    err = refused(["emit", file(SCALE), "--set", "n=64", "-o", out], 1, out, capsys=capsys)
+    assert err.startswith(f"tile2triton: cannot write {out}: ")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["emit", "check"])
+def test_size_that_is_not_known_is_told_as_a_setting(file, capsys, command):
+    text = "import tile2triton\nimport tile2triton.language as T\n" + EAGER
+    words = ("the value of `n` is not known", "help: add --set n=128\n")
+    err = refused([command, file(text)], 1, *words, capsys=capsys)
+    assert ".compile(" not in err
+
+
+def test_argument_of_an_eager_kernel_is_told_as_a_setting(file, capsys):
+    text = "import tile2triton\nimport tile2triton.language as T\n" + EAGER
+    text = text.replace("block=64", "block")
+    refused(["emit", file(text)], 1, "shift needs values for block", "--set block", capsys=capsys)
+
+
 def test_mistake_in_a_kernel_is_shown_at_its_line(file, capsys):
     text = SCALE.replace("x[i] = x[i] * factor", "x[i, 0] = x[i] * factor")
     err = refused(["emit", file(text), "--set", "n=64"], 1, "error[T2T", capsys=capsys)

@@ -10,7 +10,30 @@ from rewrites.dtypes import BY_NAME, is_float, promoted
 from tests.three_meanings import agree
 
 SHAPE = (20, 24)
-DTYPES = ("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8")
+DTYPES = (
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint32",
+)
+# Numbers that Triton types by what stands beside them.
+LITERALS = (
+    ("i", "int32"),
+    ("j", "int32"),
+    ("3", "int32"),
+    ("-5", "int32"),
+    ("1.5", "float32"),
+    ("0.1", "float32"),
+    ('T.cast(200, "int8")', "int8"),
+    ('T.cast(-1, "uint32")', "uint32"),
+    ('T.cast(0.1, "float16")', "float16"),
+)
 TILES = {f"t{n}": dtype for n, dtype in enumerate(DTYPES)}
 SEEDS = range(60)
 
@@ -32,15 +55,7 @@ class Expressions:
 
     def leaf(self) -> tuple[str, str]:
         if self.random.random() < 0.3:
-            return self.random.choice(
-                [
-                    ("i", "int32"),
-                    ("j", "int32"),
-                    ("3", "int32"),
-                    ("1.5", "float32"),
-                    ("0.1", "float32"),
-                ]
-            )
+            return self.random.choice(LITERALS)
         tile = self.random.choice(list(TILES))
         index = self.random.choice(["i, j", "i, j", "i, 3", "5, j"])
         return f"{tile}[{index}]", TILES[tile]
@@ -79,10 +94,10 @@ class Expressions:
         return f"({a} {self.random.choice('&|^')} {b})", promoted(left, right)
 
     def integer(self, depth: int) -> tuple[str, str]:
-        """An expression of signed integers; a float is not turned into one."""
+        """An expression of integers; a float is not turned into one."""
         for _ in range(20):
             text, dtype = self.tree(depth)
-            if BY_NAME[dtype].kind == "int":
+            if BY_NAME[dtype].kind in ("int", "uint"):
                 return text, dtype
         return "i", "int32"
 
@@ -116,7 +131,7 @@ def arrays(seed: int) -> list[torch.Tensor]:
             # Multiples of 1/8, so that most sums and products are exact.
             made.append((torch.randint(-40, 40, SHAPE) / 8).to(kind))
         else:
-            made.append(torch.randint(0 if dtype == "uint8" else -9, 9, SHAPE).to(kind))
+            made.append(torch.randint(0 if "uint" in dtype else -9, 9, SHAPE).to(kind))
     return made
 
 

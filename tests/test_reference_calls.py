@@ -54,6 +54,47 @@ def test_arguments_that_do_not_fit(arrays, error, words):
         reference.run(parse_program(DOUBLE.format(dtype="float32")), arrays)
 
 
+ADD_SCALAR = """
+def kernel(x: T.{dtype}, C: T.Tensor((4,), "{dtype}")):
+    with T.Kernel(1) as bx:
+        for i in T.Parallel(4):
+            C[i] = x
+"""
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "error", "words"),
+    [
+        ("int32", 3.5, TypeError, "x must be an int, found float"),
+        ("int32", True, TypeError, "x must be an int, found bool"),
+        ("int32", 2**31, ValueError, "x must fit int32, found 2147483648"),
+        ("int32", -(2**31) - 1, ValueError, "x must fit int32"),
+        ("uint8", -1, ValueError, "x must fit uint8, found -1"),
+        ("bool", 1, TypeError, "x must be a bool, found int"),
+        ("float32", "1", TypeError, "x must be a float, found str"),
+    ],
+)
+def test_scalars_that_do_not_fit(dtype, value, error, words):
+    with pytest.raises(error, match=words):
+        reference.run(parse_program(ADD_SCALAR.format(dtype=dtype)), [value])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"),
+    [
+        ("int32", -(2**31)),
+        ("int64", 2**63 - 1),
+        ("uint64", 2**64 - 1),
+        ("float32", 3),
+        ("float64", 0.1),
+        ("bool", True),
+    ],
+)
+def test_scalars_that_fit(dtype, value):
+    (c,) = reference.run(parse_program(ADD_SCALAR.format(dtype=dtype)), [value])
+    assert c.tolist() == [value] * 4
+
+
 def test_sizes_that_no_argument_has():
     program = parse_program(
         """

@@ -43,6 +43,36 @@ def test_float_literal_makes_a_half_float32(halves):
     np.testing.assert_array_equal(c, halves.astype(np.float32) * np.float32(1.1))
 
 
+def test_literal_that_is_cast_to_float64_computes_in_float64():
+    a = np.random.default_rng(0).standard_normal(40).astype(np.float32)
+    c = run('T.cast(3, "float64") * A@', "float64", a)
+    np.testing.assert_array_equal(c, a.astype(np.float64) * 3)
+    c = run('T.cast(0.1, "float64") * A@', "float64", a)
+    np.testing.assert_array_equal(c, a.astype(np.float64) * 0.1)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "init", "value"),
+    [
+        ("uint64", 1 << 63, 1 << 63),
+        ("uint64", (1 << 64) - 1, (1 << 64) - 1),
+        ("int64", -(1 << 63), -(1 << 63)),
+        ("int32", 1 << 40, 0),
+        ("float64", 0.1, 0.1),
+    ],
+)
+def test_variable_starts_with_its_literal(dtype, init, value):
+    program = parse_program(
+        f"""
+def kernel(C: T.Tensor((1,), "{dtype}")):
+    with T.Kernel(1) as bx:
+        x = T.alloc_var("{dtype}", {init})
+        C[0] = x
+"""
+    )
+    assert reference.run(program, [])[0].tolist() == [value]
+
+
 def test_integer_literal_keeps_a_half(halves):
     c = run("A@ * 3", "float32", halves)
     np.testing.assert_array_equal(c, (halves * np.float16(3)).astype(np.float32))

@@ -695,6 +695,10 @@ CATALOGUE: dict[str, Entry] = {
         title="An index outside of a tile",
         explanation="What is on the chip is not checked at run time, so a known index has to fit.",
     ),
+    "T2T324": Entry(
+        title="A division by 0",
+        explanation="The divisor is known when the kernel is compiled, and it is 0.",
+    ),
     # Run time.
     "T2T401": Entry(
         title="A kernel that needs more than the GPU has",
