@@ -155,19 +155,19 @@ def test_arguments_that_python_calls_equal_have_kernels_of_their_own(counted, fi
 
 def test_static_arguments_are_used_with_their_own_types():
     @tile2triton.kernel
-    def divided(A, by):
+    def scaled(A, by):
         A: T.Tensor((4,), "float32")
         B = T.empty((4,), "float32")
         with T.Kernel(1, threads=32):
             for i in T.Parallel(4):
-                B[i] = A[i] * (10.0 if type(by) is bool else 1.0) / by
+                B[i] = A[i] * (10.0 if type(by) is bool else 1.0) * by
         return B
 
     A = torch.ones(4)
-    assert divided(A, 1)[0] == 1
-    assert divided(A, True)[0] == 10
-    assert divided(A, 0.0)[0] == torch.inf
-    assert divided(A, -0.0)[0] == -torch.inf
+    assert scaled(A, 1)[0] == 1
+    assert scaled(A, True)[0] == 10
+    for by in (0.0, -0.0):
+        assert f"\nby = {by}\n" in scaled.compile(by=by).triton_source
 
 
 def test_an_equal_dataclass_is_the_same_argument_and_a_changed_one_is_not(counted):
@@ -482,7 +482,7 @@ def test_every_option_of_tilelang_is_taken():
     [
         (int, "def"),
         (3, "a kernel is a Python function, not `3`"),
-        (make_add, "leave out one"),
+        (make_add, "`make_add` is a kernel already"),
         (T.prim_func(lambda: None), r"tile2triton\.compile"),
     ],
 )
@@ -491,8 +491,24 @@ def test_only_a_function_can_be_a_kernel(value, words):
         tile2triton.kernel(value)
 
 
+@pytest.mark.parametrize("use", [tile2triton.compile, tile2triton.transpile, T.prim_func, T.macro])
+def test_a_number_is_refused_where_a_function_is_needed(use):
+    with pytest.raises(tile2triton.Error, match=r"T2T414.*not `3`"):
+        use(3)
+
+
+def test_compiling_a_kernel_takes_no_options_but_the_target():
+    assert tile2triton.compile(halve, target="cuda:80").target == "cuda:80"
+    with pytest.raises(tile2triton.Error, match=r"so `out_idx` is not taken"):
+        tile2triton.compile(make_add, out_idx=[1])
+    with pytest.raises(tile2triton.Error, match=r"so `verbose` is not taken"):
+        tile2triton.compile(halve, verbose=True)
+    with pytest.raises(tile2triton.Error, match=r"so `out_idx` is not taken"):
+        tile2triton.transpile(make_add, 64, out_idx=[1])
+
+
 def test_lambda_cannot_be_a_kernel():
-    with pytest.raises(tile2triton.Error, match="T2T103.* a lambda cannot be a kernel") as raised:
+    with pytest.raises(tile2triton.Error, match=r"T2T103.*: a lambda cannot be a kernel") as raised:
         tile2triton.kernel(lambda A: A)
     assert raised.value.diagnostics[0].filename == __file__
 

@@ -130,6 +130,22 @@ def scale(
     assert program.facts.outputs == ("Y",)
 
 
+Y = [1, 2]
+
+
+def test_parameter_may_have_the_name_of_a_list_of_the_module():
+    def factory(n):
+        @T.prim_func
+        def program(X: T.Tensor((n,), "float32"), Y: T.Tensor((n,), "float32")):
+            with T.Kernel(1, threads=32):
+                for i in T.Parallel(n):
+                    Y[i] = X[i]
+
+        return program
+
+    assert "Y[i] = X[i]" in text_of(factory(8).program((1,)))
+
+
 def test_negative_out_idx_counts_from_the_end():
     assert make_scale(20, 6).program((-1,)).facts.outputs == ("Y",)
 

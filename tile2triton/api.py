@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from types import FunctionType
 from typing import Any, overload
 
 from tile2triton.diagnostics import ArgumentError, Diagnostic
@@ -49,12 +48,14 @@ def kernel(
     options = checked_options(out_idx, target, recorded)
 
     def decorate(function: Callable[..., Any]) -> Kernel:
-        if not isinstance(function, FunctionType):
-            raise _no_function(function)
+        if isinstance(function, (PrimFunc, Kernel)):
+            message = f"`{function.__name__}` is a kernel already"
+            hint = "leave out one decorator, or write tile2triton.compile(...)"
+            raise ArgumentError(Diagnostic("T2T414", message, hint=hint))
         captured = capture(function, frame)
         if uses_language(captured):
             return EagerKernel(captured, options)
-        return LazyKernel(function, options)
+        return LazyKernel(captured.function, options)
 
     return decorate if function is None else decorate(function)
 
@@ -72,7 +73,9 @@ def compile(
     if isinstance(function, PrimFunc):
         options = checked_options(out_idx, target, recorded)
         return CompiledKernel(function.program(options.out_idx or ()), options)
-    return function.compile()
+    _refuse_no_kernel(function)
+    _refuse_options(function, out_idx, recorded)
+    return transpile(function, target=target)
 
 
 def transpile(
@@ -89,6 +92,8 @@ def transpile(
     """
     if isinstance(function, PrimFunc):
         return compile(function, out_idx, target, **keywords)
+    _refuse_no_kernel(function)
+    _refuse_options(function, out_idx, {})
     chosen = function if target is None else _for_target(function, target)
     return chosen.compile(*arguments, **keywords)
 
@@ -101,14 +106,25 @@ def _for_target(function: Kernel, target: str) -> Kernel:
     return LazyKernel(function.function, options)
 
 
-def _no_function(value: object) -> ArgumentError:
-    """What is said of something that cannot be made a kernel."""
-    if isinstance(value, PrimFunc):
-        hint = f"write tile2triton.compile({value.__name__}, out_idx=...)"
-    elif isinstance(value, Kernel):
-        hint = "leave out one of the two @tile2triton.kernel"
-    else:
-        hint = "write @tile2triton.kernel above a `def`"
-    return ArgumentError(
-        Diagnostic("T2T414", f"a kernel is a Python function, not `{value!r}`", hint=hint)
-    )
+def _refuse_options(function: Kernel, out_idx: OutIdx, recorded: dict[str, Any]) -> None:
+    """What a kernel was made with is not changed by compiling it."""
+    names = [*(["out_idx"] if out_idx is not None else []), *recorded]
+    if names:
+        raise ArgumentError(
+            Diagnostic(
+                "T2T413",
+                f"`{function.__name__}` has its options already, so `{names[0]}` is not taken",
+                hint=f"write @tile2triton.kernel({names[0]}=...)",
+            )
+        )
+
+
+def _refuse_no_kernel(value: object) -> None:
+    if not isinstance(value, (PrimFunc, Kernel)):
+        raise ArgumentError(
+            Diagnostic(
+                "T2T414",
+                f"a kernel or a T.prim_func is compiled, not `{value!r}`",
+                hint="write @tile2triton.kernel or @T.prim_func above a `def`",
+            )
+        )

@@ -9,7 +9,8 @@ from typing import Any
 from tile2triton.frontend.dtypes import DType
 from tile2triton.frontend.statics import is_number_of_a_library
 
-_PLAIN = (int, bool, str, type(None), DType)
+# Values of these types are told apart by `==` and the type.
+_PLAIN = frozenset({int, bool, str, type(None), DType})
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -38,7 +39,9 @@ def cache_key(value: Any) -> Hashable:
     if value is None or isinstance(value, (int, str)):
         return (kind, value)
     if isinstance(value, (list, tuple)):
-        return (kind, tuple(cache_key(item) for item in value))
+        # This may be part of every call, so what is plain costs no call here.
+        keys = [(type(item), item) if type(item) in _PLAIN else cache_key(item) for item in value]
+        return (kind, tuple(keys))
     if isinstance(value, dict):
         return (kind, tuple((cache_key(key), cache_key(item)) for key, item in value.items()))
     if is_number_of_a_library(value):
@@ -60,7 +63,6 @@ def are_told_by_type(values: Sequence[Any]) -> bool:
 
 
 def _is_only_itself(kind: type) -> bool:
-    """Whether Python compares such objects by their identity."""
-    if dataclasses.is_dataclass(kind):
-        return False
-    return kind.__eq__ is object.__eq__ and kind.__hash__ is object.__hash__
+    """Whether a dict finds such an object by nothing but its identity."""
+    hashes: object = kind.__hash__
+    return hashes is object.__hash__ and not dataclasses.is_dataclass(kind)

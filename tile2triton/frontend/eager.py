@@ -35,6 +35,8 @@ class EagerKernel:
     hold; any other object stands for itself, so changing one gives no new kernel.
     """
 
+    __name__: str
+
     def __init__(self, captured: Captured, options: Options) -> None:
         function = captured.function
         functools.update_wrapper(self, function)

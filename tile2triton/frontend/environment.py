@@ -9,6 +9,7 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from rewrites.tree import walk
+from tile2triton.diagnostics import ArgumentError, Diagnostic
 from tile2triton.frontend.decisions import noted
 from tile2triton.frontend.statics import named
 from tile2triton.source import find_function
@@ -26,8 +27,16 @@ class Captured:
     decided: list[ast.expr] | None = None
 
 
-def capture(function: FunctionType, frame: FrameType | None = None) -> Captured:
+def capture(function: object, frame: FrameType | None = None) -> Captured:
     """The function with its closure and, for names in annotations, its factory's locals."""
+    if not isinstance(function, FunctionType):
+        raise ArgumentError(
+            Diagnostic(
+                "T2T414",
+                f"a kernel is a Python function, not `{function!r}`",
+                hint="write the decorator above a `def`",
+            )
+        )
     values: dict[str, Any] = {}
     factory = None
     if frame is not None and frame.f_code.co_name != "<module>":

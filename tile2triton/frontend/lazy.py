@@ -24,6 +24,8 @@ class LazyKernel:
     any other object stands for itself, so changing one gives no new kernel.
     """
 
+    __name__: str
+
     def __init__(self, function: Callable[..., Any], options: Options) -> None:
         functools.update_wrapper(self, function)
         self.function = function

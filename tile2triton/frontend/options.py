@@ -37,7 +37,7 @@ class Options:
         )
 
 
-def checked_options(out_idx: Any, target: str | None, recorded: Mapping[str, Any]) -> Options:
+def checked_options(out_idx: Any, target: Any, recorded: Mapping[str, Any]) -> Options:
     """The options, once they are known to be some; `ArgumentError` says which is not."""
     known = ("out_idx", "target", *RECORDED)
     for name in recorded:
@@ -72,11 +72,11 @@ def _indices(out_idx: Any) -> tuple[int, ...] | None:
     return indices
 
 
-def resolved_target(name: str | None) -> str | None:
+def resolved_target(name: Any) -> str | None:
     """The target as given, once it is known to exist; "cuda" and "auto" mean this machine's."""
     if name is None or name in ("auto", "cuda", "hip"):
         return None
-    if name not in targets.BY_NAME:
+    if not isinstance(name, str) or name not in targets.BY_NAME:
         raise ArgumentError(
             Diagnostic(
                 "T2T412",

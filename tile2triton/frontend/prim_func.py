@@ -18,8 +18,8 @@ class PrimFunc:
 
     def __init__(self, function: FunctionType, frame: Any) -> None:
         self.captured = capture(function, frame)
-        self.__name__ = function.__name__
-        self.__doc__ = function.__doc__
+        self.__name__ = self.captured.function.__name__
+        self.__doc__ = self.captured.function.__doc__
         self._programs: dict[tuple[int, ...], Program] = {}
 
     def program(self, out_idx: Sequence[int] = ()) -> Program:
