@@ -41,4 +41,13 @@ KNOWN_MISCOMPILES = (
         seen="every second masked element reads -1: the vector's fill is made of sign bits",
         avoided_by="narrow integers are loaded with other=0, and tl.where puts the fill there",
     ),
+    Miscompile(
+        pattern="x.to(tl.int32) % 3 of an int8 tensor, beside a comparison of the same values",
+        triton="3.6.0",
+        targets=("cuda:90",),
+        seen="LLVM makes it a division of vectors of int8 whose elements are extended by zeros: "
+        "negative dividends are taken for positive ones",
+        avoided_by="narrow dividends are shifted by a multiple of a constant divisor, so that none "
+        "is negative",
+    ),
 )
