@@ -1,6 +1,7 @@
 """Elements of on-chip tiles: reads and writes of Triton tensors at the points of a space."""
 
 import ast
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,18 @@ from rewrites.values import Value, full, stored, strong, triton_dtype
 
 if TYPE_CHECKING:
     from rewrites.space import Space
+
+
+# Up to so many elements, positions along a dimension are picked by comparing with all of them.
+SMALL_GATHER = 2**15
+
+
+@dataclass(frozen=True)
+class Length:
+    """The length of a dimension in Triton, as a number and as a tree."""
+
+    extent: int
+    tree: ast.expr
 
 
 @dataclass(frozen=True)
@@ -217,23 +230,63 @@ def _gather(
     if any(order[d] is None for d in dimensions):
         raise _unsupported(node, tile.name)
     shape = [
-        ast.Constant(1) if axis is None else padded(extent, extent_tree)
-        for axis, extent, extent_tree in zip(order, tile.shape, tile.trees, strict=True)
+        Length(1, ast.Constant(1)) if axis is None else length
+        for axis, length in zip(order, lengths_of(tile), strict=True)
     ]
     for dimension in dimensions:
         axis = order[dimension]
         assert axis is not None
-        shape[dimension] = space.axes[axis].length_tree
+        source = shape[dimension]
+        shape[dimension] = Length(space.axes[axis].length, space.axes[axis].length_tree)
         laid, _ = from_space(space, tile, _clamped(space, tile, places, dimension), order)
-        tree = expr(
-            "tl.gather(tree, tl.broadcast_to(laid, shape), axis)",
-            tree=tree,
-            laid=laid,
-            shape=ast.Tuple(list(shape), ast.Load()),
-            axis=ast.Constant(dimension),
-        )
+        tree = gathered(tree, laid, shape, source, dimension, tile.dtype)
     axes = frozenset(axis for axis in order if axis is not None)
     return Value(to_space(space, tile, tree, order), tile.dtype, axes)
+
+
+def gathered(
+    tree: ast.expr,
+    laid: ast.expr,
+    shape: list["Length"],
+    source: "Length",
+    dimension: int,
+    dtype: str,
+) -> ast.expr:
+    """`tree` at the positions `laid` along a dimension; the result has `shape`.
+
+    Small matrices are picked element by element, since `tl.gather` of Triton 3.6 stops with an
+    assertion where a matrix is smaller than a warp.
+    """
+    elements = source.extent * math.prod(length.extent for length in shape)
+    if len(shape) == 2 and elements <= SMALL_GATHER:
+        inner = "tree[None, :, :]" if dimension == 0 else "tree[:, :, None]"
+        if is_float(dtype) and bits(dtype) == 8:
+            inner = inner.replace("tree", "tree.to(tl.float32)")
+        picked = expr(
+            "tl.sum(tl.where(laid[:, None, :] == tl.arange(0, n)[None, :, None], x, 0), 1)",
+            laid=laid,
+            n=source.tree,
+            x=expr(inner, tree=tree),
+        )
+        narrow = bits(dtype) < 32 and dtype != "float16"
+        # A sum widens narrow integers, and bfloat16 in Triton 3.6.
+        return expr("x.to(dtype)", x=picked, dtype=triton_dtype(dtype)) if narrow else picked
+    indices = laid
+    if len(shape) > 1:
+        extents = ast.Tuple([length.tree for length in shape], ast.Load())
+        indices = expr("tl.broadcast_to(laid, shape)", laid=laid, shape=extents)
+    return expr(
+        "tl.gather(tree, indices, axis)",
+        tree=tree,
+        indices=indices,
+        axis=ast.Constant(dimension),
+    )
+
+
+def lengths_of(tile: Tile) -> list["Length"]:
+    """The padded extents of a tile, as numbers and as the kernel writes them."""
+    trees = (padded(extent, tree) for extent, tree in zip(tile.shape, tile.trees, strict=True))
+    return [Length(extent, tree) for extent, tree in zip(lengths(tile), trees, strict=True)]
 
 
 def _clamped(space: "Space", tile: Tile, places: list[Place], dimension: int) -> Value:
@@ -315,26 +368,18 @@ def _shift(
         start=start.tree,
         last=ast.Constant(axis.extent - 1),
     )
-    shape: list[ast.expr] = []
-    for d in range(tile.rank):
+    shape: list[Length] = []
+    for d, own in enumerate(lengths_of(tile)):
         along = places[d].axis
         is_moved = d < dimension and d in covered and places[d].index is not None
         if d == dimension or is_moved:
-            shape.append(padded(tile.shape[d], tile.trees[d]))
+            shape.append(own)
         elif d in covered and along is not None:
-            shape.append(space.axes[along].length_tree)
+            shape.append(Length(space.axes[along].length, space.axes[along].length_tree))
         else:
-            shape.append(ast.Constant(1))
-    indices = expr(
-        "tl.broadcast_to(source, shape)", source=source, shape=ast.Tuple(shape, ast.Load())
-    )
-    if tile.rank == 1:
-        indices = source
-    moved = expr(
-        "tl.gather(tree, indices, axis)",
-        tree=tree,
-        indices=indices,
-        axis=ast.Constant(dimension),
+            shape.append(Length(1, ast.Constant(1)))
+    moved = gathered(
+        tree, source, shape, Length(axis.length, axis.length_tree), dimension, tile.dtype
     )
     return moved, covered
 
