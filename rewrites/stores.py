@@ -2,7 +2,7 @@
 
 import ast
 
-from rewrites import tensors, tiles
+from rewrites import tensors, tile_writes
 from rewrites.quote import expr
 from rewrites.space import Space
 from rewrites.values import Value, full, stored
@@ -11,7 +11,7 @@ from rewrites.values import Value, full, stored
 def store(space: Space, buffer: str, indices: list[ast.expr], value: Value, node: ast.AST) -> None:
     """`buffer[indices] = value`, wherever the buffer lives."""
     if buffer in space.facts.tiles:
-        tiles.write(space, buffer, indices, value, node)
+        tile_writes.write(space, buffer, indices, value, node)
     else:
         tensors.write(space, buffer, indices, value, node)
 

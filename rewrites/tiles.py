@@ -1,4 +1,4 @@
-"""Elements of on-chip tiles: reads and writes of Triton tensors at the points of a space."""
+"""Elements of on-chip tiles at the points of a space: reads, and how their dimensions lie."""
 
 import ast
 import math
@@ -10,8 +10,7 @@ from rewrites.environment import lengths, padded
 from rewrites.errors import RewriteError, refuse
 from rewrites.facts import Tile
 from rewrites.quote import expr, name
-from rewrites.scalars import logical
-from rewrites.values import Value, full, stored, strong, triton_dtype
+from rewrites.values import Value, triton_dtype
 
 if TYPE_CHECKING:
     from rewrites.space import Space
@@ -57,46 +56,6 @@ def read(space: "Space", buffer: str, indices: list[ast.expr], node: ast.expr) -
     order = [place.axis for place in places]
     axes = frozenset(axis for axis in order if axis is not None)
     return Value(to_space(space, tile, tree, order), tile.dtype, axes)
-
-
-def write(
-    space: "Space", buffer: str, indices: list[ast.expr], value: Value, node: ast.AST
-) -> None:
-    """Set `buffer[indices]`; elements that the space does not reach keep their value."""
-    tile = space.facts.tiles[buffer]
-    lowering = space.lowering
-    if tile.is_scalar:
-        _write_scalar(space, tile, value, node)
-        return
-    places = classify(space, tile, indices)
-    order = [place.axis for place in places]
-    _refuse_missing(space, tile, order, value, node)
-    keep: list[Value] = []
-    for dimension, place in enumerate(places):
-        keep += _limits(space, tile, dimension, place, node)
-    condition = space.condition()
-    new = stored(value, tile.dtype)
-    tree, covered = from_space(space, tile, new, order)
-    shifted = [d for d, p in enumerate(places) if p.axis is not None and p.index is not None]
-    for dimension in shifted:
-        tree, covered = _shift(space, tile, tree, covered, places, dimension, node)
-    if condition is not None:
-        inside, reach = from_space(space, tile, condition, order)
-        moved = [d for d in shifted if d in reach]
-        if moved:
-            inside = expr("inside.to(tl.int32)", inside=inside)
-            for dimension in moved:
-                inside, reach = _shift(space, tile, inside, reach, places, dimension, node)
-            inside = expr("inside != 0", inside=inside)
-        keep.insert(0, Value(inside, "bool", reach))
-    if keep:
-        mask = logical(ast.And(), keep)
-        tree = expr("tl.where(mask, new, old)", mask=mask.tree, new=tree, old=name(buffer))
-    elif new.weak or not covered:
-        tree = full(_shape(tile), tree, tile.dtype)
-    elif any(d not in covered and length > 1 for d, length in enumerate(lengths(tile))):
-        tree = expr("tl.broadcast_to(tree, shape)", tree=tree, shape=_shape(tile))
-    lowering.emit("buffer = tree", buffer=buffer, tree=tree)
 
 
 def classify(space: "Space", tile: Tile, indices: list[ast.expr]) -> list[Place]:
@@ -317,135 +276,6 @@ def _gather_flat(space: "Space", tile: Tile, tree: ast.expr, value: Value) -> Va
     return Value(picked, tile.dtype, value.axes)
 
 
-def _limits(space: "Space", tile: Tile, dimension: int, place: Place, node: ast.AST) -> list[Value]:
-    """Conditions on a dimension's lanes where a write reaches only some of them."""
-    is_whole = place.axis is None or space.axes[place.axis].extent == tile.shape[dimension]
-    if place.index is None and is_whole:
-        return []
-    here = lanes(space, tile, dimension)
-    reach = frozenset([dimension])
-    if place.index is None:
-        assert place.axis is not None
-        limit = space.axes[place.axis].tree
-        return [Value(expr("here < limit", here=here, limit=limit), "bool", reach)]
-    if place.axis is None:
-        if space.axes_of(place.index):
-            raise refuse(
-                node,
-                "T2T306",
-                f"`{tile.name}` is written at `{ast.unparse(place.index)}`, whose loop variable "
-                "stands in another index too, or with a second one",
-                hint="index each dimension of a tile with a loop variable of its own",
-            )
-        index = space.value(place.index)
-        return [Value(expr("here == index", here=here, index=index.tree), "bool", reach)]
-    start = _start(space, place, node, tile.name)
-    axis = space.axes[place.axis]
-    first = Value(expr("here >= start", here=here, start=start.tree), "bool", reach)
-    end = expr("here < start + extent", here=here, start=start.tree, extent=axis.tree)
-    return [first, Value(end, "bool", reach)]
-
-
-def _shift(
-    space: "Space",
-    tile: Tile,
-    tree: ast.expr,
-    covered: frozenset[int],
-    places: list[Place],
-    dimension: int,
-    node: ast.AST,
-) -> tuple[ast.expr, frozenset[int]]:
-    """A value over `start + i`, moved to where it belongs along a dimension of the tile."""
-    if dimension not in covered:
-        return tree, covered
-    place = places[dimension]
-    assert place.axis is not None
-    axis = space.axes[place.axis]
-    start = _start(space, place, node, tile.name)
-    source = expr(
-        "tl.minimum(tl.maximum(here - start, 0), last)",
-        here=lanes(space, tile, dimension),
-        start=start.tree,
-        last=ast.Constant(axis.extent - 1),
-    )
-    shape: list[Length] = []
-    for d, own in enumerate(lengths_of(tile)):
-        along = places[d].axis
-        is_moved = d < dimension and d in covered and places[d].index is not None
-        if d == dimension or is_moved:
-            shape.append(own)
-        elif d in covered and along is not None:
-            shape.append(Length(space.axes[along].length, space.axes[along].length_tree))
-        else:
-            shape.append(Length(1, ast.Constant(1)))
-    moved = gathered(
-        tree, source, shape, Length(axis.length, axis.length_tree), dimension, tile.dtype
-    )
-    return moved, covered
-
-
-def _start(space: "Space", place: Place, node: ast.AST, buffer: str) -> Value:
-    """The `start` of an index `start + i`; other forms cannot be written to."""
-    assert place.index is not None and place.axis is not None
-    variable = space.axes[place.axis].variable
-    match place.index:
-        case ast.Name(id=identifier) if identifier == variable:
-            return space.value(ast.Constant(0))
-        case ast.BinOp(left=start, op=ast.Add(), right=ast.Name(id=identifier)) if (
-            identifier == variable and not space.axes_of(start)
-        ):
-            return space.value(start)
-        case ast.BinOp(left=ast.Name(id=identifier), op=ast.Add(), right=start) if (
-            identifier == variable and not space.axes_of(start)
-        ):
-            return space.value(start)
-    raise refuse(
-        node,
-        "T2T306",
-        f"`{buffer}` is written at `{ast.unparse(place.index)}`",
-        hint=f"index a tile that is written with `{variable}`, `start + {variable}`, or a number",
-    )
-
-
-def _write_scalar(space: "Space", tile: Tile, value: Value, node: ast.AST) -> None:
-    """A tile of one element is a scalar in Triton."""
-    _refuse_missing(space, tile, [], value, node)
-    new = stored(value, tile.dtype)
-    tree = new.tree
-    condition = space.condition()
-    reach = new.axes if condition is None else new.axes | condition.axes
-    # Of an axis with one element and more lanes, only the first lane counts.
-    surplus = [m for p in sorted(reach) if (m := space.in_extent(p)) is not None]
-    if new.axes:
-        if surplus:
-            lane = logical(ast.And(), surplus)
-            zero = ast.Constant(0)
-            tree = expr("tl.where(lane, tree, zero)", lane=lane.tree, tree=tree, zero=zero)
-        tree = collapsed(tree, tile.dtype)
-    if condition is not None:
-        inside = logical(ast.And(), [condition, *surplus]).tree
-        if reach:
-            inside = expr("tl.max(inside.to(tl.int32)) != 0", inside=inside)
-        tree = expr("tl.where(mask, new, old)", mask=inside, new=tree, old=name(tile.name))
-    elif new.weak and tile.dtype not in ("int32", "float32"):
-        tree = strong(new).tree
-    space.lowering.emit("buffer = tree", buffer=tile.name, tree=tree)
-
-
-def _refuse_missing(
-    space: "Space", tile: Tile, order: list[int | None], value: Value, node: ast.AST
-) -> None:
-    for position, axis in enumerate(space.axes):
-        if position not in order and axis.extent > 1:
-            raise refuse(
-                node,
-                "T2T305",
-                f"every `{axis.variable}` stores to the same element of `{tile.name}`",
-                found=(f"`{axis.variable}` runs over {axis.extent} values",),
-                hint=f"index `{tile.name}` with `{axis.variable}`, or accumulate with `+=`",
-            )
-
-
 def _permute(tree: ast.expr, order: list[int]) -> ast.expr:
     if order == sorted(order):
         return tree
@@ -453,12 +283,6 @@ def _permute(tree: ast.expr, order: list[int]) -> ast.expr:
         return expr("tl.trans(tree)", tree=tree)
     dims: list[ast.expr] = [ast.Constant(d) for d in order]
     return expr("tl.permute(tree, dims)", tree=tree, dims=ast.Tuple(dims, ast.Load()))
-
-
-def _shape(tile: Tile) -> ast.Tuple:
-    return ast.Tuple(
-        [padded(e, t) for e, t in zip(tile.shape, tile.trees, strict=True)], ast.Load()
-    )
 
 
 def _unsupported(node: ast.expr, buffer: str) -> RewriteError:
