@@ -1,0 +1,158 @@
+"""How the reductions become Triton's: padding takes part with the identity of the operation."""
+
+import ast
+from collections.abc import Callable
+
+from rewrites import tiles
+from rewrites.dtypes import bits, is_float
+from rewrites.environment import next_power_of_two
+from rewrites.quote import expr, literal, name
+from rewrites.space import Axis, Space
+from rewrites.stores import store
+from rewrites.values import Value as Typed
+from rewrites.values import cast as typed_cast
+from tile2triton.ops.constants import value_of_largest, value_of_lowest
+from tile2triton.ops.lowerings import indices_of, space_of_region
+from tile2triton.ops.regions import Region, read_region, static_value
+
+
+def lower_kind(kind: str | None) -> Callable[..., None]:
+    """A reduction along one axis; padding takes part with the identity of the operation."""
+
+    def lower(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> None:
+        named = kind or ast.literal_eval(arguments["reduce_type"])
+        _lower(space, named, arguments, node)
+
+    return lower
+
+
+def _lower(space: Space, kind: str, arguments: dict[str, ast.expr], node: ast.Call) -> None:
+    facts = space.facts
+    source = read_region(arguments["buffer"], facts)
+    target = read_region(arguments["out"], facts)
+    dim = static_value(arguments["dim"], facts)
+    assert source is not None and target is not None and isinstance(dim, int)
+    axis = dim % source.rank
+    old_matters = not _flag(arguments, "clear", True)
+    propagates = _flag(arguments, "nan_propagate", False)
+    dtype = target.dtype
+    value = _source(space, source)
+    value = typed_cast(value, dtype)
+    tree = value.tree
+    if kind.startswith("abs"):
+        tree = expr("tl.abs(x)", x=tree)
+    size = source.sizes[axis]
+    assert size is not None
+    if next_power_of_two(size) != size and not _padding_is_harmless(space, source, kind):
+        assert source.extents is not None
+        lanes = space.lowering.lanes(size, source.extents[axis], axis, source.rank)
+        tree = expr(
+            "tl.where(lanes < n, x, identity)",
+            lanes=lanes,
+            n=source.extents[axis],
+            x=tree,
+            identity=literal(_identity(kind, dtype)),
+        )
+    operation = {"sum": "sum", "abssum": "sum", "min": "min"}.get(kind, "max")
+    # A tile of one element is a scalar: the other axes, of extent 1, go with the reduced one.
+    along = "" if facts.tiles[target.buffer].is_scalar else f", axis={axis}"
+    reduced = expr(f"tl.{operation}(x{along})", x=tree)
+    if propagates and operation != "sum" and is_float(dtype):
+        reduced = expr(
+            f"tl.where(tl.max((x != x).to(tl.int32){along}) != 0, float('nan'), r)",
+            x=tree,
+            r=reduced,
+        )
+    result = Typed(reduced, dtype)
+    if bits(dtype) < 32:
+        # Triton reduces narrow types in 32 bits and leaves the result there.
+        result = typed_cast(Typed(reduced, "float32" if is_float(dtype) else "int32"), dtype)
+    _store(space, kind, result, source, target, axis, old_matters, propagates, node)
+
+
+def _store(
+    space: Space,
+    kind: str,
+    result: Typed,
+    source: Region,
+    target: Region,
+    axis: int,
+    old_matters: bool,
+    propagates: bool,
+    node: ast.Call,
+) -> None:
+    """Combine with the old output where it matters, and give the result the output's shape."""
+    tile = space.facts.tiles[target.buffer]
+    kept = target.rank == source.rank and source.rank > 1
+    if not (target.whole or tile.is_scalar):
+        dimensions = tuple(d for d, size in enumerate(target.sizes) if size != 1)
+        sizes = tuple(target.sizes[d] for d in dimensions)
+        assert target.extents is not None
+        extents = tuple(target.extents[d] for d in dimensions)
+        inner = space_of_region(space, target, dimensions, sizes, extents, node)
+        indices = indices_of(target, inner, dimensions)
+        value = Typed(result.tree, result.dtype, frozenset(range(inner.rank)))
+        if old_matters:
+            old = tiles.read(inner, target.buffer, indices, target.node)
+            tree = _combined(kind, old.tree, value.tree, propagates, value.dtype)
+            value = Typed(tree, value.dtype, value.axes)
+        store(inner, target.buffer, indices, value, node)
+        return
+    tree = result.tree
+    if kept:
+        parts: list[ast.expr] = [
+            ast.Constant(None) if d == axis else ast.Slice() for d in range(source.rank)
+        ]
+        tree = ast.Subscript(tree, ast.Tuple(parts, ast.Load()), ast.Load())
+    if old_matters:
+        tree = _combined(kind, name(target.buffer), tree, propagates, target.dtype)
+    space.lowering.emit("target = value", target=target.buffer, value=tree)
+
+
+def _combined(kind: str, old: ast.expr, new: ast.expr, propagates: bool, dtype: str) -> ast.expr:
+    if kind in ("sum", "abssum"):
+        return expr("old + new", old=old, new=new)
+    function = "tl.minimum" if kind == "min" else "tl.maximum"
+    nan = ", propagate_nan=tl.PropagateNan.ALL" if propagates else ""
+    # Of two bfloat16 Triton 3.6 gives a float32, which a loop could not carry.
+    narrow = ".to(tl.bfloat16)" if dtype == "bfloat16" else ""
+    return expr(f"{function}(old, new{nan}){narrow}", old=old, new=new)
+
+
+def _source(space: Space, region: Region) -> Typed:
+    if region.whole:
+        return Typed(name(region.buffer), region.dtype)
+    dimensions = tuple(range(region.rank))
+    assert region.extents is not None
+    axes = []
+    for d in dimensions:
+        size = region.sizes[d]
+        assert size is not None
+        axes.append(Axis.of(f"{region.buffer.lower()}_{d} axis", size, region.extents[d]))
+    inner = Space(space.lowering, tuple(axes))
+    indices = indices_of(region, inner, dimensions)
+    return tiles.read(inner, region.buffer, indices, region.node)
+
+
+def _padding_is_harmless(space: Space, source: Region, kind: str) -> bool:
+    """Zeros take no part in sums and in maxima of absolute values."""
+    is_zero = source.whole and source.buffer in space.lowering.zero_padded
+    return is_zero and kind in ("sum", "abssum", "absmax")
+
+
+def _identity(kind: str, dtype: str) -> int | float:
+    if kind in ("sum", "abssum", "absmax"):
+        return 0.0 if is_float(dtype) else 0
+    if is_float(dtype):
+        return float("inf") if kind == "min" else float("-inf")
+    return value_of_largest(dtype) if kind == "min" else value_of_lowest(dtype)
+
+
+def _flag(arguments: dict[str, ast.expr], parameter: str, default: bool) -> bool:
+    tree = arguments.get(parameter, ast.Constant(default))
+    return bool(tree.value) if isinstance(tree, ast.Constant) else default
+
+
+def keeps(arguments: dict[str, ast.expr]) -> bool:
+    """Whether the old output takes part."""
+    return not _flag(arguments, "clear", True)
