@@ -29,7 +29,7 @@ def main() -> int:
     say(f"    {len(source.splitlines())} lines of Triton in {elapsed:.0f} ms, printed above")
 
     device = "cuda" if on_gpu else "cpu"
-    where = torch.cuda.get_device_name() if on_gpu else "the CPU, in Triton's interpreter"
+    where = torch.cuda.get_device_name() if on_gpu else "the CPU, interpreted"
     say(f"2/4 Running it on {where}: batch {batch}, heads {heads}, {seq_len} x {dim}, causal")
     torch.manual_seed(0)
     q, k, v = (torch.randn(batch, seq_len, heads, dim).half() for _ in range(3))
