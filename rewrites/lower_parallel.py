@@ -18,6 +18,7 @@ import ast
 
 from rewrites.environment import lengths, next_power_of_two, padded
 from rewrites.errors import refuse
+from rewrites.lower_loops import loop_header
 from rewrites.nodes import Blank, Comment
 from rewrites.quote import expr, name
 from rewrites.ranges import Range
@@ -187,8 +188,6 @@ def _branch(space: Space, test: ast.expr, body: list[ast.stmt], orelse: list[ast
 
 
 def _serial(space: Space, loop: ast.For) -> None:
-    from rewrites.lower_loops import loop_header
-
     lowering = space.lowering
     header = loop_header(lowering, loop)
     with lowering.block() as body:

@@ -285,6 +285,10 @@ class Space:
         vector, position = self._vectors[key]
         return name(vector.id), position
 
+    def missing(self, axes: frozenset[int]) -> list[int]:
+        """The positions of the axes of more than one element that are not among `axes`."""
+        return [p for p, axis in enumerate(self.axes) if p not in axes and axis.extent > 1]
+
     def expand(self, vector: ast.expr, position: int) -> ast.expr:
         """A one-dimensional tensor along `position`, with extent 1 on all other axes."""
         return expand_dims(vector, position, self.rank)

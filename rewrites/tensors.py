@@ -79,15 +79,15 @@ def write(
 
 def refuse_races(space: "Space", axes: frozenset[int], node: ast.AST, buffer: str) -> None:
     """A plain store from many lanes to one element would keep any of their values."""
-    for index, axis in enumerate(space.axes):
-        if index not in axes and axis.extent > 1:
-            raise refuse(
-                node,
-                "T2T305",
-                f"every `{axis.variable}` stores to the same element of `{buffer}`",
-                found=(f"`{axis.variable}` runs over {axis.extent} values",),
-                hint=f"index `{buffer}` with `{axis.variable}`, or accumulate with `+=`",
-            )
+    for position in space.missing(axes):
+        axis = space.axes[position]
+        raise refuse(
+            node,
+            "T2T305",
+            f"every `{axis.variable}` stores to the same element of `{buffer}`",
+            found=(f"`{axis.variable}` runs over {axis.extent} values",),
+            hint=f"index `{buffer}` with `{axis.variable}`, or accumulate with `+=`",
+        )
 
 
 def address(

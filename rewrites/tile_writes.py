@@ -8,6 +8,7 @@ from rewrites.errors import refuse
 from rewrites.facts import Tile
 from rewrites.quote import expr, name
 from rewrites.scalars import logical
+from rewrites.tensors import refuse_races
 from rewrites.tiles import (
     Length,
     Place,
@@ -35,7 +36,8 @@ def write(
         return
     places = classify(space, tile, indices)
     order = [place.axis for place in places]
-    _refuse_missing(space, tile, order, value, node)
+    reached = frozenset(axis for axis in order if axis is not None)
+    refuse_races(space, reached, node, buffer)
     keep: list[Value] = []
     for dimension, place in enumerate(places):
         keep += _limits(space, tile, dimension, place, node)
@@ -156,7 +158,7 @@ def _start(space: "Space", place: Place, node: ast.AST, buffer: str) -> Value:
 
 def _write_scalar(space: "Space", tile: Tile, value: Value, node: ast.AST) -> None:
     """A tile of one element is a scalar in Triton."""
-    _refuse_missing(space, tile, [], value, node)
+    refuse_races(space, frozenset(), node, tile.name)
     new = stored(value, tile.dtype)
     tree = new.tree
     condition = space.condition()
@@ -177,20 +179,6 @@ def _write_scalar(space: "Space", tile: Tile, value: Value, node: ast.AST) -> No
     elif new.weak and tile.dtype not in ("int32", "float32"):
         tree = strong(new).tree
     space.lowering.emit("buffer = tree", buffer=tile.name, tree=tree)
-
-
-def _refuse_missing(
-    space: "Space", tile: Tile, order: list[int | None], value: Value, node: ast.AST
-) -> None:
-    for position, axis in enumerate(space.axes):
-        if position not in order and axis.extent > 1:
-            raise refuse(
-                node,
-                "T2T305",
-                f"every `{axis.variable}` stores to the same element of `{tile.name}`",
-                found=(f"`{axis.variable}` runs over {axis.extent} values",),
-                hint=f"index `{tile.name}` with `{axis.variable}`, or accumulate with `+=`",
-            )
 
 
 def _shape(tile: Tile) -> ast.Tuple:

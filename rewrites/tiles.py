@@ -5,12 +5,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rewrites.dtypes import bits, is_float
 from rewrites.environment import lengths, padded
 from rewrites.errors import RewriteError, refuse
 from rewrites.facts import Tile
 from rewrites.quote import expr, name
-from rewrites.values import Value, triton_dtype
+from rewrites.values import Value, summable, summed
 
 if TYPE_CHECKING:
     from rewrites.space import Space
@@ -105,13 +104,7 @@ def to_space(space: "Space", tile: Tile, tree: ast.expr, order: list[int | None]
 
 def collapsed(tree: ast.expr, dtype: str) -> ast.expr:
     """The one element of a tensor, or the one that is not 0, as a scalar of its type."""
-    if is_float(dtype) and bits(dtype) == 8:
-        return expr("tl.sum(x.to(tl.float32)).to(dtype)", x=tree, dtype=triton_dtype(dtype))
-    narrow = not is_float(dtype) and bits(dtype) < 32
-    # A sum widens narrow integers, and bfloat16 in Triton 3.6.
-    if dtype == "bfloat16" or narrow:
-        return expr("tl.sum(x).to(dtype)", x=tree, dtype=triton_dtype(dtype))
-    return expr("tl.sum(x)", x=tree)
+    return summed(expr("tl.sum(x)", x=summable(tree, dtype)), dtype).tree
 
 
 def from_space(
@@ -157,21 +150,14 @@ def _varies(space: "Space", place: Place) -> bool:
 def _pick(space: "Space", tile: Tile, tree: ast.expr, dimension: int, index: ast.expr) -> ast.expr:
     """One position along a dimension, which keeps extent 1."""
     value = space.value(index)
-    is_fp8 = is_float(tile.dtype) and bits(tile.dtype) == 8
-    if is_fp8:
-        tree = expr("tree.to(tl.float32)", tree=tree)
     chosen = expr(
         "tl.sum(tl.where(lanes == index, tree, 0), axis, keep_dims=True)",
         lanes=lanes(space, tile, dimension),
         index=value.tree,
-        tree=tree,
+        tree=summable(tree, tile.dtype),
         axis=ast.Constant(dimension),
     )
-    # A sum widens narrow integers, and bfloat16 in Triton 3.6; fp8 has no sums.
-    narrow = not is_float(tile.dtype) and bits(tile.dtype) < 32
-    if tile.dtype == "bfloat16" or is_fp8 or narrow:
-        return expr("x.to(dtype)", x=chosen, dtype=triton_dtype(tile.dtype))
-    return chosen
+    return summed(chosen, tile.dtype).tree
 
 
 def _gather(
@@ -219,17 +205,13 @@ def gathered(
     elements = source.extent * math.prod(length.extent for length in shape)
     if len(shape) == 2 and elements <= SMALL_GATHER:
         inner = "tree[None, :, :]" if dimension == 0 else "tree[:, :, None]"
-        if is_float(dtype) and bits(dtype) == 8:
-            inner = inner.replace("tree", "tree.to(tl.float32)")
         picked = expr(
             "tl.sum(tl.where(laid[:, None, :] == tl.arange(0, n)[None, :, None], x, 0), 1)",
             laid=laid,
             n=source.tree,
-            x=expr(inner, tree=tree),
+            x=expr(inner, tree=summable(tree, dtype)),
         )
-        narrow = bits(dtype) < 32 and dtype != "float16"
-        # A sum widens narrow integers, and bfloat16 in Triton 3.6.
-        return expr("x.to(dtype)", x=picked, dtype=triton_dtype(dtype)) if narrow else picked
+        return summed(picked, dtype).tree
     indices = laid
     if len(shape) > 1:
         extents = ast.Tuple([length.tree for length in shape], ast.Load())

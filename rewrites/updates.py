@@ -8,7 +8,7 @@ from rewrites.quote import expr
 from rewrites.scalars import logical
 from rewrites.space import Space, index_list
 from rewrites.stores import filled, store
-from rewrites.values import Value, arithmetic, cast
+from rewrites.values import Value, arithmetic, cast, summable, summed
 
 
 def update(
@@ -16,18 +16,8 @@ def update(
 ) -> None:
     """`buffer[i] op= e`; where a loop variable is not among the indices, `+=` sums over it."""
     indices = index_list(target)
-    used = set().union(*(space.axes_of(index) for index in indices)) if indices else set()
-    missing = [
-        position
-        for position, axis in enumerate(space.axes)
-        if position not in used and axis.extent > 1
-    ]
-    if not missing:
-        _refuse_collisions(space, buffer, indices, node)
-        combined = ast.copy_location(ast.BinOp(target, op, node.value), node)
-        store(space, buffer, indices, space.value(combined), node)
-        return
-    if not isinstance(op, ast.Add):
+    missing = missing_axes(space, indices)
+    if missing and not isinstance(op, ast.Add):
         variable = space.axes[missing[0]].variable
         raise refuse(
             node,
@@ -36,11 +26,20 @@ def update(
             found=(f"`{variable}` runs over {space.axes[missing[0]].extent} values",),
             hint="only `+=` may gather many values in one element; or use a T.reduce operator",
         )
-    declared = space.facts.tiles.get(buffer) or space.facts.tensors[buffer]
     _refuse_collisions(space, buffer, indices, node)
+    if not missing:
+        combined = ast.copy_location(ast.BinOp(target, op, node.value), node)
+        store(space, buffer, indices, space.value(combined), node)
+        return
+    declared = space.facts.tiles.get(buffer) or space.facts.tensors[buffer]
     rest, total = total_over(space, space.value(node.value), missing, declared.dtype)
     old = rest.read(target, buffer, indices)
     store(rest, buffer, indices, arithmetic(op, old, total), node)
+
+
+def missing_axes(space: Space, indices: list[ast.expr]) -> list[int]:
+    """The axes of more than one element that none of the indices varies over."""
+    return space.missing(frozenset[int]().union(*(space.axes_of(index) for index in indices)))
 
 
 def total_over(space: Space, value: Value, missing: list[int], dtype: str) -> tuple[Space, Value]:
@@ -56,8 +55,7 @@ def total_over(space: Space, value: Value, missing: list[int], dtype: str) -> tu
             rest.lets[identifier] = _without(space, let, left)
     masks = [m for p in range(space.rank) if (m := space.in_extent(p)) is not None]
     masks += space.conditions
-    is_fp8 = dtype.startswith("float8")
-    total = filled(space, cast(value, dtype), "float32" if is_fp8 else dtype)
+    total = summable(filled(space, value, dtype), dtype)
     if masks:
         mask = logical(ast.And(), masks)
         total = expr("tl.where(mask, total, 0)", mask=mask.tree, total=total)
@@ -71,11 +69,7 @@ def total_over(space: Space, value: Value, missing: list[int], dtype: str) -> tu
             reached = expr("tl.max(reached, axis)", reached=reached, axis=ast.Constant(position))
         named = space.lowering.assign("reached", expr("reached != 0", reached=reached))
         rest.conditions.append(Value(named, "bool", axes))
-    if is_fp8 or dtype in ("int8", "int16", "uint8", "uint16", "bool", "bfloat16"):
-        # A sum widens narrow types, and fp8 has none.
-        wide = "float32" if is_fp8 or dtype == "bfloat16" else "int32"
-        return rest, cast(Value(total, wide, axes), dtype)
-    return rest, Value(total, dtype, axes)
+    return rest, summed(total, dtype, axes)
 
 
 def _without(space: Space, value: Value, left: list[int]) -> Value:

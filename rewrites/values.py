@@ -75,6 +75,26 @@ def stored(value: Value, dtype: str) -> Value:
     return cast(value, dtype)
 
 
+def summable(tree: ast.expr, dtype: str) -> ast.expr:
+    """Elements of `dtype` as `tl.sum` takes them: fp8 has no sums."""
+    return expr("x.to(tl.float32)", x=tree) if _is_fp8(dtype) else tree
+
+
+def summed(tree: ast.expr, dtype: str, axes: frozenset[int] = frozenset()) -> Value:
+    """A sum of `dtype` elements in that type; `tl.sum` leaves narrow types wider.
+
+    It widens integers, and bfloat16 in Triton 3.6.
+    """
+    widened = bits(dtype) < 32 and dtype != "float16"
+    if not widened:
+        return Value(tree, dtype, axes)
+    return cast(Value(tree, "float32" if is_float(dtype) else "int32", axes), dtype)
+
+
+def _is_fp8(dtype: str) -> bool:
+    return is_float(dtype) and bits(dtype) == 8
+
+
 def strong(value: Value) -> Value:
     """`value` as a typed Triton value, never a Python number."""
     if not value.weak:

@@ -218,60 +218,25 @@ def _named(kind: str) -> Callable[..., None]:
     return reference_of_kind
 
 
-REDUCE = Operator(
-    surface=reduce,
-    lower=lower_kind(None),
-    writes="out",
-    keeps=keeps,
-    kind="statement",
-    check=check,
-    reference=reference,
-)
-REDUCE_SUM = Operator(
-    surface=reduce_sum,
-    lower=lower_kind("sum"),
-    writes="out",
-    keeps=keeps,
-    kind="statement",
-    check=check,
-    reference=_named("sum"),
-)
-REDUCE_MAX = Operator(
-    surface=reduce_max,
-    lower=lower_kind("max"),
-    writes="out",
-    keeps=keeps,
-    kind="statement",
-    check=check,
-    reference=_named("max"),
-)
-REDUCE_MIN = Operator(
-    surface=reduce_min,
-    lower=lower_kind("min"),
-    writes="out",
-    keeps=keeps,
-    kind="statement",
-    check=check,
-    reference=_named("min"),
-)
-REDUCE_ABSSUM = Operator(
-    surface=reduce_abssum,
-    lower=lower_kind("abssum"),
-    writes="out",
-    keeps=keeps,
-    kind="statement",
-    check=check,
-    reference=_named("abssum"),
-)
-REDUCE_ABSMAX = Operator(
-    surface=reduce_absmax,
-    lower=lower_kind("absmax"),
-    writes="out",
-    keeps=keeps,
-    kind="statement",
-    check=check,
-    reference=_named("absmax"),
-)
+def _operator(surface: Callable[..., Any], kind: str | None) -> Operator:
+    """A reduction of a fixed kind, or the one that takes its kind by name."""
+    return Operator(
+        surface=surface,
+        lower=lower_kind(kind),
+        writes="out",
+        keeps=keeps,
+        kind="statement",
+        check=check,
+        reference=reference if kind is None else _named(kind),
+    )
 
-OPERATORS = (REDUCE, REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_ABSSUM, REDUCE_ABSMAX)
+
+OPERATORS = (
+    _operator(reduce, None),
+    _operator(reduce_sum, "sum"),
+    _operator(reduce_max, "max"),
+    _operator(reduce_min, "min"),
+    _operator(reduce_abssum, "abssum"),
+    _operator(reduce_absmax, "absmax"),
+)
 FORMS = {operator.name: operator for operator in OPERATORS}
