@@ -606,3 +606,16 @@ def test_arguments_of_one_can_be_cast(device: str) -> None:
             device,
             dims={"n": ("A", 0)},
         )
+
+
+def test_the_value_before_many_additions_is_refused() -> None:
+    with pytest.raises(RewriteError, match="asks what `n` held before"):
+        run_both(
+            "def k(A: T.Tensor((16,), 'float32'), n: T.Tensor((1,), 'int32'), "
+            "C: T.Tensor((16,), 'int32')):\n"
+            "    with T.Kernel(1, threads=32) as bx:\n"
+            "        for i in T.Parallel(16):\n"
+            "            C[i] = T.atomic_add(n[0], 1, return_prev=True)\n",
+            [rand(16), torch.zeros(1, dtype=torch.int32)],
+            "cpu",
+        )

@@ -699,6 +699,13 @@ CATALOGUE: dict[str, Entry] = {
         title="A division by 0",
         explanation="The divisor is known when the kernel is compiled, and it is 0.",
     ),
+    "T2T325": Entry(
+        title="The value before an addition that many iterations make at once",
+        explanation=(
+            "The additions of one T.Parallel to one element are made as one, so that there is no"
+            " value before each of them."
+        ),
+    ),
     # Run time.
     "T2T401": Entry(
         title="A kernel that needs more than the GPU has",

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from rewrites import tensors, tiles
-from rewrites.errors import Problem
+from rewrites.errors import Problem, refuse
 from rewrites.facts import Facts
 from rewrites.quote import expr, literal, name
 from rewrites.space import Space
-from rewrites.updates import total_over
+from rewrites.updates import missing_axes, total_over
 from rewrites.values import Value, cast
 from tile2triton.ops.base import Operator
 from tile2triton.ops.lowerings import indices_of, space_of_region
@@ -153,12 +153,15 @@ def _add(
     node: ast.Call,
 ) -> Value | None:
     dtype = target.dtype
-    used = frozenset[int]().union(*(space.axes_of(index) for index in indices))
-    missing = [
-        position
-        for position, axis in enumerate(space.axes)
-        if position not in used and axis.extent > 1
-    ]
+    missing = missing_axes(space, indices)
+    if missing and returns:
+        raise refuse(
+            node,
+            "T2T325",
+            f"every `{space.axes[missing[0]].variable}` asks what `{target.buffer}` held before",
+            found=(f"`{ast.unparse(node)}`",),
+            hint="index an element of its own for each iteration, or add outside of T.Parallel",
+        )
     if missing:
         # Many elements meet in one address: they are added up first, then added once.
         space, value = total_over(space, value, missing, dtype)
