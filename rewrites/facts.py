@@ -78,6 +78,20 @@ class Launch:
     descriptors: tuple[Descriptor, ...] = ()
 
 
+@dataclass(frozen=True)
+class Erasure:
+    """A hint or protocol of the user's that the Triton lacks, and why its meaning is still there.
+
+    `construct` is how the user wrote it; `line` is in `filename`, or in the kernel's own file where
+    that is empty.
+    """
+
+    construct: str
+    line: int
+    reason: str
+    filename: str = ""
+
+
 class Operator(Protocol):
     """What rewrites may ask of an operator; the table itself lives in `tile2triton.ops`."""
 
@@ -125,6 +139,8 @@ class Facts:
     operators: Mapping[str, Operator] = field(default_factory=dict)
     # Hints that changed nothing in the tree, by the name the user wrote.
     hints: dict[str, Any] = field(default_factory=dict)
+    # What was left out of the tree because the order of its statements already says it.
+    erased: list[Erasure] = field(default_factory=list)
     # TMA descriptors that lowered copies use, by the name of their kernel parameter.
     descriptors: dict[str, Descriptor] = field(default_factory=dict)
 
