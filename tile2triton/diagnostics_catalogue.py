@@ -769,4 +769,23 @@ CATALOGUE: dict[str, Entry] = {
         wrong="kernel = tile2triton.kernel(3)",
         right="@tile2triton.kernel\ndef kernel(A): ...",
     ),
+    # Tuning.
+    "T2T540": Entry(
+        title="A number among the inputs that are to be made up",
+        explanation=(
+            "Tuning and profiling make up tensors. A number among the parameters may decide how "
+            "long a kernel runs and which elements it touches, so it is given."
+        ),
+        wrong="kernel = scale(4096)",
+        right="with set_autotune_inputs(A, 0.5):\n    kernel = scale(4096)",
+    ),
+    "T2T541": Entry(
+        title="A size among the inputs that nobody knows",
+        explanation=(
+            "A size that is read at every launch has no value before there are inputs, so a "
+            "tensor of that size cannot be made up."
+        ),
+        wrong="kernel.get_profiler().do_bench()",
+        right='kernel.get_profiler().do_bench(dynamic_symbolic_constraints={"m": 4096})',
+    ),
 }
