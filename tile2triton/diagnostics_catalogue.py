@@ -787,5 +787,88 @@ CATALOGUE: dict[str, Entry] = {
         ),
         wrong="kernel.get_profiler().do_bench()",
         right='kernel.get_profiler().do_bench(dynamic_symbolic_constraints={"m": 4096})',
+    # Names and types of TileLang that have no counterpart.
+    "T2T600": Entry(
+        title="An operation on the threads of a warp",
+        explanation=(
+            "A Triton program works on whole tiles; which thread holds which element is the "
+            "compiler's choice. Shuffles, votes and loads of single threads have no meaning in it."
+        ),
+        wrong="total = T.warp_reduce_sum(x)",
+        right="T.reduce_sum(tile, total, dim=0)",
+    ),
+    "T2T601": Entry(
+        title="An instruction of one machine",
+        explanation=(
+            "PTX instructions, matrix fragments and descriptors are what a compiler chooses. "
+            "T.gemm and T.copy say what is wanted, and Triton finds the instructions."
+        ),
+    ),
+    "T2T602": Entry(
+        title="A cluster of thread blocks",
+        explanation=(
+            "Stock Triton does not show the members of a cluster to a kernel, so that nothing can "
+            "be sent between them."
+        ),
+    ),
+    "T2T603": Entry(
+        title="Code in another language",
+        explanation="A call of a C or CUDA function by its name has no counterpart in Triton.",
+    ),
+    "T2T604": Entry(
+        title="A node of TileLang's intermediate representation",
+        explanation=(
+            "These names build TIR by hand, for TileLang's own compiler and its tests. Kernels "
+            "are written with Python's statements and with T operators."
+        ),
+        wrong="with T.sblock('copy'):\n    ...",
+        right="for i in T.Parallel(64):\n    ...",
+    ),
+    "T2T605": Entry(
+        title="An element type that Triton has no tiles of",
+        explanation=(
+            "Types of fewer than eight bits and vectors of one thread can be named, so that files "
+            "that mention them can be imported. A tensor or tile of them cannot be made; their "
+            "bits can be kept in a tensor of int8 or uint8."
+        ),
+        wrong='A: T.Tensor((M, K), "int4")',
+        right='A: T.Tensor((M, K // 2), "uint8")',
+    ),
+    "T2T606": Entry(
+        title="A matrix product of a packed format",
+        explanation=(
+            "Structured sparsity and block scales are packed for the instructions of one "
+            "generation of hardware. T.gemm takes the unpacked operands."
+        ),
+    ),
+    "T2T607": Entry(
+        title="An operation on a vector of one thread",
+        explanation=(
+            "Packed arithmetic works on two or four values of one thread. A T.Parallel loop works "
+            "on all elements, and Triton packs them where that pays."
+        ),
+        wrong="C[i] = T.add2(A[i], B[i])",
+        right="C[i] = A[i] + B[i]",
+    ),
+    "T2T608": Entry(
+        title="A gathering copy of the copy engine",
+        explanation="Rows can be gathered in a T.Parallel loop, by an index that is loaded.",
+    ),
+    "T2T609": Entry(
+        title="An operation that TVM has and tile programs do not use",
+        explanation="The arithmetic can be written out with the operators of the language.",
+    ),
+    "T2T610": Entry(
+        title="A barrier for the whole grid",
+        explanation=(
+            "The programs of a launch run in any order, and some may start after others have "
+            "ended. What must see all results of a kernel belongs in the next one."
+        ),
+        wrong="T.sync_grid()",
+        right="with T.Kernel(n) as i:\n    ...",
+    ),
+    "T2T611": Entry(
+        title="An element type that torch does not have",
+        explanation="`as_torch()` gives the type of a tensor in memory, where torch has one.",
     ),
 }

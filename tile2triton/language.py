@@ -22,9 +22,11 @@ from tile2triton.frontend.failures import unknown_name as _unknown_name
 from tile2triton.frontend.layouts import Fragment, Layout
 from tile2triton.frontend.macros import Macro, macro
 from tile2triton.frontend.prim_func import PrimFunc, prim_func
+from tile2triton.frontend.refused_names import RefusedName as _RefusedName
 from tile2triton.frontend.values import Buffer
 from tile2triton.frontend.values import Dynamic as PrimExpr
 from tile2triton.ops import OPERATORS as _OPERATORS
+from tile2triton.ops.refused import REFUSED as _REFUSED
 
 dtype = DType
 symbolic = dynamic
@@ -58,6 +60,7 @@ __all__ = [
     "symbolic",
     *_DTYPES,
     *_OPERATORS,
+    *_REFUSED,
 ]
 
 
@@ -95,3 +98,4 @@ _operators.TABLE.update(_OPERATORS)
 globals().update({name: _function(name, one.surface) for name, one in _OPERATORS.items()})
 globals().update(_DTYPES)
 globals()["Cast"] = _cast_type_first
+globals().update({name: _RefusedName(name, _REFUSED[name]) for name in _REFUSED})

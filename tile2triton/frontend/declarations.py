@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from tile2triton.frontend.builder import require, size_name
-from tile2triton.frontend.dtypes import DType, dtype_name, is_dtype
+from tile2triton.frontend.dtypes import dtype_name, is_dtype, kernel_dtype
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.trees import tree_of
 from tile2triton.frontend.values import Buffer, Dynamic
@@ -23,7 +23,7 @@ class Tensor:
                 hint="index the first tensor",
             )
         self.shape = _extents(shape)
-        self.dtype = DType(dtype)
+        self.dtype = kernel_dtype(dtype)
 
     def __class_getitem__(cls, key: Any) -> Tensor:
         if isinstance(key, tuple) and len(key) == 2 and _is_type(key[1]):
@@ -100,7 +100,7 @@ def _allocated(shape: tuple[Any, ...], dtype: Any, role: str, fallback: str) -> 
             "a tensor is allocated inside of a kernel",
             hint="move T.empty or T.alloc_global above `with T.Kernel`",
         )
-    return global_naming(builder, shape, DType(dtype), role, fallback)
+    return global_naming(builder, shape, kernel_dtype(dtype), role, fallback)
 
 
 def shape_trees(shape: tuple[Any, ...]) -> tuple[ast.expr, ...]:

@@ -6,20 +6,31 @@ import difflib
 from typing import Any
 
 from rewrites import dtypes
+from tile2triton.diagnostics import TileError
+from tile2triton.frontend import foreign_dtypes
 from tile2triton.frontend.failures import failure
+
+_OF_PYTHON: dict[type, str] = {bool: "bool", int: "int32", float: "float32"}
 
 
 class DType(str):
-    """An element type. It is its name, and calling it casts: `T.float16(x)`."""
+    """An element type. It is its name, and calling it casts: `T.float16(x)`.
+
+    Types that only TileLang has can be named and compared; `dtype_name` refuses them in a kernel.
+    """
 
     __slots__ = ()
 
     def __new__(cls, name: Any = "float32") -> DType:
-        return str.__new__(cls, dtype_name(name))
+        canonical = _canonical(name)
+        is_foreign = foreign_dtypes.foreign_bits(canonical) is not None
+        return str.__new__(cls, canonical if is_foreign else dtype_name(name))
 
-    def __call__(self, value: Any = 0) -> Any:
+    def __call__(self, *values: Any) -> Any:
         from tile2triton.frontend.operators import cast
 
+        dtype_name(self)
+        (value,) = values or (0,)
         return cast(value, self)
 
     def __eq__(self, other: object) -> bool:
@@ -36,17 +47,44 @@ class DType(str):
 
     @property
     def bits(self) -> int:
-        return dtypes.bits(str(self))
+        return foreign_dtypes.foreign_bits(str(self)) or dtypes.bits(str(self))
 
     @property
     def bytes(self) -> int:
-        return self.bits // 8
+        return -(-self.bits // 8)
+
+    @property
+    def itemsize(self) -> int:
+        return self.bytes
+
+    def is_float4(self) -> bool:
+        return str(self) in ("float4_e2m1fn", "float4_e2m1_unpacked")
+
+    def is_float4_e2m1fn(self) -> bool:
+        return str(self) == "float4_e2m1fn"
+
+    def is_float4_e2m1_unpacked(self) -> bool:
+        return str(self) == "float4_e2m1_unpacked"
 
     def as_torch(self) -> Any:
         """The type in torch, which must be installed."""
         import torch
 
-        return getattr(torch, dtypes.BY_NAME[str(self)].torch)
+        name = str(self)
+        row = dtypes.BY_NAME.get(name)
+        stored_as = row.torch if row is not None else foreign_dtypes.foreign_torch(name)
+        if not stored_as or not hasattr(torch, stored_as):
+            raise failure(
+                "T2T611",
+                f"torch has no tensors of {name}",
+                hint="name the torch type that holds the bits, such as torch.uint8",
+            )
+        return getattr(torch, stored_as)
+
+
+def kernel_dtype(value: Any) -> DType:
+    """The element type of a tensor, a tile or a scalar; an error where Triton has none such."""
+    return DType(dtype_name(value))
 
 
 def dtype_name(value: Any) -> str:
@@ -54,6 +92,8 @@ def dtype_name(value: Any) -> str:
     name = _canonical(value)
     if name in dtypes.BY_NAME:
         return name
+    if foreign_dtypes.foreign_bits(name) is not None:
+        raise _foreign(name)
     known = [*dtypes.BY_NAME, *dtypes.ALIASES]
     close = difflib.get_close_matches(str(name), known, 1)
     raise failure(
@@ -70,10 +110,28 @@ def is_dtype(value: Any) -> bool:
     )
 
 
+def _foreign(name: str) -> TileError:
+    if foreign_dtypes.is_vector(name):
+        return failure(
+            "T2T605",
+            f"{name} is a vector of one thread, and tiles have single elements",
+            hint=f"use {name.rpartition('x')[0]}, and index the elements in T.Parallel",
+        )
+    stored = foreign_dtypes.foreign_torch(name)
+    return failure(
+        "T2T605",
+        f"Triton has no tiles of {name}",
+        hint="keep the bits in a tensor of uint8 or int8 and unpack them with shifts"
+        + (f" (torch holds them as torch.{stored})" if stored else ""),
+    )
+
+
 def _canonical(value: object) -> str:
+    if isinstance(value, type):
+        return _OF_PYTHON.get(value, value.__name__)
     name = str.__str__(value) if isinstance(value, str) else str(value)
     name = name.removeprefix("torch.")
     return dtypes.ALIASES.get(name, name)
 
 
-OBJECTS = {name: DType(name) for name in (*dtypes.BY_NAME, *dtypes.ALIASES)}
+OBJECTS = {name: DType(name) for name in (*dtypes.BY_NAME, *dtypes.ALIASES, *foreign_dtypes.NAMES)}

@@ -12,7 +12,7 @@ from tile2triton.diagnostics import TileError, at_node
 from tile2triton.frontend.builder import Builder, activated
 from tile2triton.frontend.decisions import noting
 from tile2triton.frontend.declarations import Tensor, shape_trees
-from tile2triton.frontend.dtypes import DType, is_dtype
+from tile2triton.frontend.dtypes import is_dtype, kernel_dtype
 from tile2triton.frontend.environment import Captured, environment_of
 from tile2triton.frontend.execution import Prepared, check_names, executable, explained, prepare
 from tile2triton.frontend.finish import finished
@@ -142,7 +142,7 @@ class _Trace:
             builder.add_tensor(name, shape_trees(annotation.shape), str(dtype), "input")
             return Buffer(name, annotation.shape, dtype, "global")
         if is_dtype(annotation):
-            dtype = DType(annotation)
+            dtype = kernel_dtype(annotation)
             builder.facts.scalars[name] = str(dtype)
             builder.immutable.add(name)
             return Dynamic(ast.Name(name, ast.Load()), str(dtype))

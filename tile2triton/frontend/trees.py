@@ -12,6 +12,7 @@ from tile2triton.frontend.dtypes import dtype_name, is_dtype
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.named_numbers import number_tree
 from tile2triton.frontend.positions import Position
+from tile2triton.frontend.refused_names import RefusedName
 from tile2triton.frontend.statics import is_number_of_a_library, plain
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def tree_of(value: Any) -> ast.expr:
         return ast.Name(value.name, ast.Load())
     if isinstance(value, (tuple, list)):
         return ast.Tuple([tree_of(item) for item in value], ast.Load())
-    if isinstance(value, Dead):
+    if isinstance(value, (Dead, RefusedName)):
         value.refuse()
     if is_number_of_a_library(value):
         return literal(value.item())

@@ -1,0 +1,15 @@
+"""A call of a CUDA function by its name."""
+
+import tile2triton
+import tile2triton.language as T
+
+
+@tile2triton.kernel
+def program():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=128) as bx:
+            for i in T.Parallel(64):
+                B[i] = T.call_extern("float32", "__expf", A[i])
+
+    return main

@@ -1,0 +1,15 @@
+"""An element type that Triton has no tiles of."""
+
+import tile2triton
+import tile2triton.language as T
+
+
+@tile2triton.kernel
+def program():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=128) as bx:
+            tile = T.alloc_fragment((16,), T.float32x4)
+            T.copy(A, tile)
+
+    return main
