@@ -787,6 +787,7 @@ CATALOGUE: dict[str, Entry] = {
         ),
         wrong="kernel.get_profiler().do_bench()",
         right='kernel.get_profiler().do_bench(dynamic_symbolic_constraints={"m": 4096})',
+    ),
     # Names and types of TileLang that have no counterpart.
     "T2T600": Entry(
         title="An operation on the threads of a warp",
