@@ -34,7 +34,7 @@ from rewrites.changes import changed_names
 from rewrites.facts import Facts
 from rewrites.quote import place
 from rewrites.ranges import Range, range_of
-from rewrites.tree import base_name, function_of, names_in, operator_call, walk
+from rewrites.tree import base_name, function_of, is_view, names_in, operator_call, walk
 
 REDUCTIONS = ("reduce", "reduce_sum", "reduce_max", "reduce_min", "reduce_absmax", "reduce_abssum")
 MOST_STAGES = 2
@@ -83,6 +83,10 @@ def _loaded(loop: ast.For, facts: Facts) -> list[set[str]]:
                     groups.append({target})
                 elif source is not None and target is not None and _is_rename(call, facts):
                     renamed.append({source, target})
+            case ast.Assign(
+                targets=[ast.Name(id=viewed)], value=ast.Call(args=[ast.Name(id=source), *_])
+            ) if is_view(node.value):
+                renamed.append({source, viewed})
             case ast.Assign(targets=[ast.Subscript() as element], value=value):
                 target = base_name(element)
                 if target in facts.tiles and names_in(value) & facts.tensors.keys():

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rewrites.dtypes import bits
 from rewrites.environment import Environment, next_power_of_two
-from rewrites.facts import Descriptor, Facts
+from rewrites.facts import Descriptor, Facts, Tensor
 from rewrites.separate_accesses import overwritten
 from rewrites.tree import base_name, names_in, walk
 
@@ -60,16 +60,25 @@ def plan_descriptors(function: ast.FunctionDef, facts: Facts) -> DescriptorPlan:
                 otherwise |= names_in(value)
             case ast.If(test=test) | ast.While(test=test):
                 otherwise |= names_in(test)
-    inputs = {n for n, t in facts.tensors.items() if t.role == "input"}
-    outputs = {n for n, t in facts.tensors.items() if t.role == "output"}
+    written_memory = {facts.tensors[n].storage for n in written & facts.tensors.keys()}
+    inputs = {n for n, t in facts.tensors.items() if _is_input(t, facts)}
+    inputs = {n for n in inputs if facts.tensors[n].storage not in written_memory}
+    viewed = {tensor.base for tensor in facts.tensors.values()}
+    outputs = {n for n, t in facts.tensors.items() if t.role == "output" and n not in viewed}
     stored_once = (outputs & copied) - otherwise
     if stored_once:
         stored_once -= overwritten(function, facts)
     return DescriptorPlan(
-        frozenset(inputs - written),
+        frozenset(inputs),
         frozenset(stored_once),
         frozenset(operands),
     )
+
+
+def _is_input(tensor: Tensor, facts: Facts) -> bool:
+    """A tensor that the caller passes, or a view of it with elements of its own type."""
+    base = facts.tensors[tensor.storage]
+    return base.role == "input" and base.dtype == tensor.dtype
 
 
 def has_tma(target: str) -> bool:

@@ -13,32 +13,48 @@ class Tensor:
     """A global tensor: parameter, output or workspace. `shape` holds trees over constants and dims.
 
     `role` is "input" (a parameter the caller passes), "output" (allocated by the launcher and
-    returned) or "workspace" (allocated by the launcher, not returned).
+    returned) or "workspace" (allocated by the launcher, not returned) or "view": the memory of the
+    tensor `base`, seen with another shape or type.
     """
 
     name: str
     shape: tuple[ast.expr, ...]
     dtype: str
     role: str = "input"
+    base: str = ""
 
     @property
     def rank(self) -> int:
         return len(self.shape)
 
+    @property
+    def storage(self) -> str:
+        """The tensor whose memory it is."""
+        return self.base or self.name
+
 
 @dataclass(frozen=True)
 class Tile:
-    """An on-chip tile. `shape` is in elements, `trees` says each extent as the user wrote it."""
+    """An on-chip tile. `shape` is in elements, `trees` says each extent as the user wrote it.
+
+    A view has no memory of its own: it is that of the tile `base`, with another shape or type.
+    """
 
     name: str
     shape: tuple[int, ...]
     trees: tuple[ast.expr, ...]
     dtype: str
     scope: str  # "shared" or "fragment"
+    base: str = ""
 
     @property
     def rank(self) -> int:
         return len(self.shape)
+
+    @property
+    def storage(self) -> str:
+        """The tile whose memory it is."""
+        return self.base or self.name
 
     @property
     def is_scalar(self) -> bool:

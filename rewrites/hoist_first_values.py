@@ -34,13 +34,13 @@ from rewrites.facts import Facts, Tile
 from rewrites.nodes import Blank, Comment
 from rewrites.quote import place, stmts
 from rewrites.space import index_list
-from rewrites.tree import base_name, blocks_of, function_of, names_in
+from rewrites.tree import base_name, blocks_of, function_of, is_view, names_in
 
 
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
     """Insert `T.clear` after the declarations of tiles that need a first value."""
     function = function_of(tree)
-    flow = _Flow(facts)
+    flow = Flow(facts)
     for statement in function.body:
         if isinstance(statement, ast.With):
             flow.block(statement.body, set())
@@ -48,7 +48,7 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
     return tree
 
 
-class _Flow:
+class Flow:
     """Follows which tiles are wholly written on every path to a statement."""
 
     def __init__(self, facts: Facts) -> None:
@@ -90,6 +90,9 @@ class _Flow:
                 self.read(value, written)
                 self.read(target, written)
                 return written
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if is_view(value):
+                self.read(value, written)
+                return written | {name}
             case ast.Assign(targets=[ast.Name(id=name)]) if name in self.facts.tiles:
                 self.declared[name] = statement
                 return written - {name}

@@ -100,8 +100,8 @@ def statement_in_space(space: Space, statement: ast.stmt) -> None:
 
 
 def _axis(lowering: Lowering, loop: ast.For, variable: str, extent: int, tree: ast.expr) -> Axis:
-    """As many lanes as the longest tile dimension that the bare variable indexes."""
-    length, length_tree = next_power_of_two(extent), padded(extent, tree)
+    """As many lanes as the shortest tile dimension that the bare variable indexes."""
+    least, length, length_tree = next_power_of_two(extent), 0, padded(extent, tree)
     for node in walk(loop):
         if not (isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)):
             continue
@@ -110,9 +110,12 @@ def _axis(lowering: Lowering, loop: ast.For, variable: str, extent: int, tree: a
             continue
         for position, index in enumerate(index_list(node)):
             is_variable = isinstance(index, ast.Name) and index.id == variable
-            if is_variable and lengths(tile)[position] > length:
-                length = lengths(tile)[position]
+            own = lengths(tile)[position]
+            if is_variable and own >= least and not least <= length <= own:
+                length = own
                 length_tree = padded(tile.shape[position], tile.trees[position])
+    if length <= least:
+        length, length_tree = least, padded(extent, tree)
     return Axis(variable, extent, tree, length, length_tree)
 
 

@@ -37,7 +37,8 @@ from rewrites.nodes import Blank, Comment
 from rewrites.padding import zero_padded_tiles
 from rewrites.scalars import as_condition
 from rewrites.space import Lowering, Space
-from rewrites.tree import function_of, names_in
+from rewrites.tile_views import seen_as
+from rewrites.tree import base_name, function_of, is_view, names_in
 from rewrites.values import stored, strong
 
 
@@ -134,6 +135,9 @@ class _Program:
             case ast.Call(func=ast.Attribute(attr=function)) if (
                 facts.operators[function].kind == "allocation"
             ):
+                if is_view(tree):
+                    self._view(facts.tiles[target], tree)
+                    return
                 if target not in facts.variables:
                     self._assert_extents(facts.tiles[target])
                     return
@@ -153,6 +157,12 @@ class _Program:
         # Triton makes a Python number that is assigned to a name a typed scalar.
         environment.unrolled.discard(target)
         lowering.emit("target = value", target=target, value=value.tree)
+
+    def _view(self, target: Tile, call: ast.Call) -> None:
+        source = base_name(call.args[0])
+        assert source is not None
+        tree = seen_as(self.lowering, self.facts.tiles[source], target)
+        self.lowering.emit("target = tree", target=target.name, tree=tree)
 
     def _assert_extents(self, tile: Tile) -> None:
         """Lengths that lowering settles by an extent's value hold for that value only."""

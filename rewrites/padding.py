@@ -4,7 +4,7 @@ import ast
 
 from rewrites.environment import lengths
 from rewrites.facts import Facts
-from rewrites.tree import base_name, walk
+from rewrites.tree import base_name, is_view, walk
 
 
 def zero_padded_tiles(function: ast.FunctionDef, facts: Facts) -> frozenset[str]:
@@ -47,6 +47,8 @@ def _dirty(
         case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name))]):
             return [name]
         case ast.AugAssign(target=ast.Subscript(value=ast.Name(id=name))):
+            return [name]
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if is_view(value):
             return [name]
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr=function)) as call):
             operator = facts.operators[function]

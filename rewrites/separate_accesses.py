@@ -40,9 +40,10 @@ LOOPS = ("serial", "Serial", "Pipelined", "unroll", "Unroll")
 
 @dataclass(frozen=True)
 class Access:
-    """One operand that reads or writes a tensor."""
+    """One operand that reads or writes a tensor, by its own name or that of a view."""
 
     tensor: str
+    name: str
     writes: bool
     place: Place
     is_atomic: bool = False
@@ -169,7 +170,8 @@ class _Order:
             moved = extents if id(tree) in operands else None
             spelled_out = _Spelled(self.lets).visit(copy_tree(tree))
             where = place_of(spelled_out, moved, lanes, versions)
-            return [Access(buffer, writes, where, is_atomic)]
+            storage = self.facts.tensors[buffer].storage
+            return [Access(storage, buffer, writes, where, is_atomic)]
 
         writes: list[Access] = []
         # The bare names of subscripts, and the destinations that are not read.
@@ -224,6 +226,8 @@ class _Order:
         )
         if not earlier.writes and is_same:
             return False
+        if earlier.name != later.name:
+            return True
         return not are_apart(earlier.place, later.place, self.steps)
 
     def _step(self, loop: ast.For) -> ast.expr:

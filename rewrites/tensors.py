@@ -11,7 +11,7 @@ from rewrites.facts import Facts, Tensor
 from rewrites.quote import expr, literal, name
 from rewrites.scalars import logical
 from rewrites.tree import names_in, walk
-from rewrites.values import Value, cast, stored, strong
+from rewrites.values import Value, cast, stored, strong, triton_dtype
 
 if TYPE_CHECKING:
     from rewrites.space import Space
@@ -125,10 +125,19 @@ def address(
         lanes = ast.Tuple(space.shape(mask.axes - axes), ast.Load())
         vectors.append(expr("tl.zeros(lanes, tl.int32)", lanes=lanes))
         axes |= mask.axes
-    pointer: ast.expr = name(buffer)
+    pointer = _first_element(space, tensor)
     for term in scalars + vectors:
         pointer = ast.BinOp(pointer, ast.Add(), term)
     return Address(pointer, mask, axes)
+
+
+def _first_element(space: "Space", tensor: Tensor) -> ast.expr:
+    """The pointer that the kernel is given; a view of another type points to that type."""
+    pointer = name(tensor.storage)
+    if not tensor.base or space.facts.tensors[tensor.base].dtype == tensor.dtype:
+        return pointer
+    dtype = triton_dtype(tensor.dtype)
+    return expr("pointer.to(tl.pointer_type(dtype))", pointer=pointer, dtype=dtype)
 
 
 def bounds(

@@ -9,6 +9,7 @@ from rewrites.facts import Tile
 from rewrites.quote import expr, name
 from rewrites.scalars import logical
 from rewrites.tensors import refuse_races
+from rewrites.tile_blocks import repeated_block
 from rewrites.tiles import (
     Length,
     Place,
@@ -110,6 +111,13 @@ def _shift(
     place = places[dimension]
     assert place.axis is not None
     axis = space.axes[place.axis]
+    shape = _value_shape(space, tile, places, covered, dimension)
+    if place.block is not None:
+        own = lengths_of(tile)[dimension]
+        shape[dimension] = Length(axis.length, axis.length_tree)
+        trees = [length.tree for length in shape]
+        parts = own.extent // axis.length
+        return repeated_block(tree, trees, dimension, parts, own.tree), covered
     start = _start(space, place, node, tile.name)
     source = expr(
         "tl.minimum(tl.maximum(here - start, 0), last)",
@@ -117,6 +125,16 @@ def _shift(
         start=start.tree,
         last=ast.Constant(axis.extent - 1),
     )
+    moved = gathered(
+        tree, source, shape, Length(axis.length, axis.length_tree), dimension, tile.dtype
+    )
+    return moved, covered
+
+
+def _value_shape(
+    space: "Space", tile: Tile, places: list[Place], covered: frozenset[int], dimension: int
+) -> list[Length]:
+    """The shape of a value that is moved along one dimension, once it is."""
     shape: list[Length] = []
     for d, own in enumerate(lengths_of(tile)):
         along = places[d].axis
@@ -127,10 +145,7 @@ def _shift(
             shape.append(Length(space.axes[along].length, space.axes[along].length_tree))
         else:
             shape.append(Length(1, ast.Constant(1)))
-    moved = gathered(
-        tree, source, shape, Length(axis.length, axis.length_tree), dimension, tile.dtype
-    )
-    return moved, covered
+    return shape
 
 
 def _start(space: "Space", place: Place, node: ast.AST, buffer: str) -> Value:

@@ -9,6 +9,7 @@ from rewrites.environment import lengths, padded
 from rewrites.errors import RewriteError, refuse
 from rewrites.facts import Tile
 from rewrites.quote import expr, name
+from rewrites.tile_blocks import block_number, picked_block
 from rewrites.values import Value, summable, summed
 
 if TYPE_CHECKING:
@@ -32,11 +33,13 @@ class Place:
     """What an index does to one dimension of a tile.
 
     `axis` is the position of the axis that runs along it; `index` is the value where it is not
-    the bare loop variable; a dimension of extent 1 has neither.
+    the bare loop variable all along it; a dimension of extent 1 has neither.
     """
 
     axis: int | None = None
     index: ast.expr | None = None
+    # Of a dimension that is several times as long as the axis: which part of it is meant.
+    block: ast.expr | None = None
 
 
 def read(space: "Space", buffer: str, indices: list[ast.expr], node: ast.expr) -> Value:
@@ -46,12 +49,24 @@ def read(space: "Space", buffer: str, indices: list[ast.expr], node: ast.expr) -
         return Value(name(buffer), tile.dtype)
     places = classify(space, tile, indices)
     tree: ast.expr = name(buffer)
-    gathers = [d for d, place in enumerate(places) if place.index and _varies(space, place)]
+    gathers: list[int] = []
+    shape = lengths_of(tile)
     for dimension, place in enumerate(places):
-        if place.index is not None and dimension not in gathers:
+        if place.index is None:
+            continue
+        if not _varies(space, place):
             tree = _pick(space, tile, tree, dimension, place.index)
+            shape[dimension] = Length(1, ast.Constant(1))
+        elif place.block is not None and place.axis is not None:
+            axis = space.axes[place.axis]
+            trees = [length.tree for length in shape]
+            parts = shape[dimension].extent // axis.length
+            tree = picked_block(tree, trees, dimension, parts, axis, place.block, tile.dtype)
+            shape[dimension] = Length(axis.length, axis.length_tree)
+        else:
+            gathers.append(dimension)
     if gathers:
-        return _gather(space, tile, tree, places, gathers, node)
+        return _gather(space, tile, tree, places, gathers, shape, node)
     order = [place.axis for place in places]
     axes = frozenset(axis for axis in order if axis is not None)
     return Value(to_space(space, tile, tree, order), tile.dtype, axes)
@@ -73,7 +88,8 @@ def classify(space: "Space", tile: Tile, indices: list[ast.expr]) -> list[Place]
         elif len(varying) == 1 and not (varying & taken):
             (only,) = varying
             taken.add(only)
-            places.append(Place(axis=only, index=index))
+            block = block_number(space, index, space.axes[only], length)
+            places.append(Place(axis=only, index=index, block=block))
         else:
             places.append(Place(index=index))
     return places
@@ -166,6 +182,7 @@ def _gather(
     tree: ast.expr,
     places: list[Place],
     dimensions: list[int],
+    shape: list[Length],
     node: ast.expr,
 ) -> Value:
     """Positions that are computed per lane, along one dimension after the other."""
@@ -174,10 +191,6 @@ def _gather(
     order = [place.axis for place in places]
     if any(order[d] is None for d in dimensions):
         raise _unsupported(node, tile.name)
-    shape = [
-        Length(1, ast.Constant(1)) if axis is None else length
-        for axis, length in zip(order, lengths_of(tile), strict=True)
-    ]
     for dimension in dimensions:
         axis = order[dimension]
         assert axis is not None

@@ -51,6 +51,14 @@ def operator_call(statement: ast.stmt, *functions: str) -> ast.Call | None:
     return None
 
 
+def is_view(tree: ast.expr) -> bool:
+    """Whether a tree is a T.reshape or T.view of a tile."""
+    match tree:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="T"), attr="reshape" | "view")):
+            return True
+    return False
+
+
 def base_name(tree: ast.expr) -> str | None:
     """The buffer of an operand: `A` in `A` and in `A[i, lo:hi]`."""
     base = tree.value if isinstance(tree, ast.Subscript) else tree

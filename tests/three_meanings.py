@@ -74,7 +74,13 @@ def agree(
     tolerance: float | None = None,
 ) -> Outcome:
     """Assert that Triton's result is the reference meaning's, NaN where it is NaN."""
-    outcome = run_both(textwrap.dedent(text), arrays, device, outputs, target, dims)
+    return compare(
+        run_both(textwrap.dedent(text), arrays, device, outputs, target, dims), tolerance
+    )
+
+
+def compare(outcome: Outcome, tolerance: float | None = None) -> Outcome:
+    """Assert that the two results are the same."""
     for wanted, got in zip(outcome.reference, outcome.triton, strict=True):
         assert got.dtype == wanted.dtype and got.shape == wanted.shape
         a, b = wanted.to(torch.float64), got.to(torch.float64)

@@ -57,8 +57,11 @@ def _tensor(
 ) -> Tensor | None:
     if not (isinstance(annotation, ast.Call) and ast.unparse(annotation.func) == "T.Tensor"):
         return None
-    shape, dtype = annotation.args
+    shape, dtype, *data = annotation.args
     assert isinstance(shape, ast.Tuple)
+    if data:
+        base = ast.unparse(data[0]).removesuffix(".data")
+        return Tensor(name, tuple(shape.elts), _dtype(dtype), "view", base)
     role = "output" if name in outputs else "workspace" if name in workspaces else "input"
     return Tensor(name, tuple(shape.elts), _dtype(dtype), role)
 
@@ -84,6 +87,8 @@ def _dims(facts: Facts) -> dict[str, tuple[str, int]]:
 
 def _allocation(statement: ast.Assign, call: ast.Call, facts: Facts) -> None:
     operator = ast.unparse(call.func).removeprefix("T.")
+    if operator in ("reshape", "view"):
+        _view(statement, OPERATORS[operator].arguments(call), facts)
     if operator not in ("alloc_shared", "alloc_fragment", "alloc_var"):
         return
     arguments = OPERATORS[operator].arguments(call)
@@ -101,3 +106,14 @@ def _allocation(statement: ast.Assign, call: ast.Call, facts: Facts) -> None:
         sizes.append(size if isinstance(size, int) else -1)
     scope = "shared" if operator == "alloc_shared" else "fragment"
     facts.tiles[target.id] = Tile(target.id, tuple(sizes), trees, _dtype(arguments["dtype"]), scope)
+
+
+def _view(statement: ast.Assign, arguments: dict[str, ast.expr], facts: Facts) -> None:
+    (target,) = statement.targets
+    base = facts.tiles[ast.unparse(arguments["src"])]
+    shape, dtype = arguments["shape"], arguments.get("dtype", ast.Constant(None))
+    trees = tuple(shape.elts) if isinstance(shape, ast.Tuple) else base.trees
+    sizes = tuple(int(static_value(tree, facts) or 0) for tree in trees)
+    wanted = base.dtype if ast.unparse(dtype) == "None" else _dtype(dtype)
+    name = ast.unparse(target)
+    facts.tiles[name] = Tile(name, sizes, trees, wanted, base.scope, base.storage)

@@ -706,6 +706,29 @@ CATALOGUE: dict[str, Entry] = {
             " value before each of them."
         ),
     ),
+    "T2T340": Entry(
+        title="A view of something that is no whole tile or tensor",
+        explanation="A view is of the memory of a buffer, which has a name of its own.",
+        wrong="v = T.reshape(tile[0:4, :], (32,))",
+        right="v = T.reshape(tile, (64,))",
+    ),
+    "T2T341": Entry(
+        title="A view of another size than its buffer",
+        explanation="A view shows all bits of its buffer: elements times width must be the same.",
+        wrong='v = T.view(tile, (64, 32), "float32")  # tile: (64, 32) float16',
+        right='v = T.view(tile, (64, 16), "float32")',
+    ),
+    "T2T342": Entry(
+        title="The bits of a bool as another type, or the other way round",
+        explanation="Bools have no fixed bits on the chip; T.cast makes numbers of them.",
+    ),
+    "T2T343": Entry(
+        title="A T.Parallel that knows one memory by two names",
+        explanation=(
+            "The loop writes a tile by one name and uses it by another, while a let or variable"
+            " keeps it from being done statement by statement."
+        ),
+    ),
     # Run time.
     "T2T401": Entry(
         title="A kernel that needs more than the GPU has",

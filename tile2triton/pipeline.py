@@ -11,6 +11,7 @@ from rewrites import (
     join_branches,
     lower_program,
     open_kernels,
+    resolve_views,
     separate_accesses,
     share_addresses,
     tidy_names,
@@ -36,6 +37,7 @@ PIPELINE = tuple(
     for module in (
         check_operators,
         join_branches,
+        resolve_views,
         delay_reductions,
         separate_accesses,
         hoist_first_values,

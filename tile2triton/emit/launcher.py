@@ -23,7 +23,7 @@ def launcher(facts: Facts, host: HostNames, tree: ast.Module) -> ast.FunctionDef
     body += read_and_check(facts, host)
     body += _on_the_right_gpu(facts, host)
     for tensor in facts.tensors.values():
-        if tensor.role != "input":
+        if tensor.role not in ("input", "view"):
             body += _allocation(tensor, facts)
     described: set[str] = set()
     has_descriptors = any(launch.descriptors for launch in facts.launches)
@@ -152,8 +152,8 @@ def _alignments(descriptors: list[Descriptor], facts: Facts, written: set[str]) 
     """Inputs at odd addresses are copied to good ones, unless the kernel writes to them."""
     refusals: list[ast.stmt] = []
     copies: list[ast.stmt] = []
-    kept = {made.tensor for made in descriptors if made.name in written}
-    for key in dict.fromkeys(made.tensor for made in descriptors):
+    kept = {facts.tensors[made.tensor].storage for made in descriptors if made.name in written}
+    for key in dict.fromkeys(facts.tensors[made.tensor].storage for made in descriptors):
         if facts.tensors[key].role != "input":
             continue
         if key in kept:
@@ -175,7 +175,7 @@ def _descriptor(made: Descriptor, facts: Facts) -> ast.stmt:
     (result,) = stmts(
         "target = TensorDescriptor(tensor, shape, strides, block)",
         target=made.name,
-        tensor=name(tensor.name),
+        tensor=name(tensor.storage),
         shape=ast.List([tensor.shape[d] for d in made.order], ast.Load()),
         strides=ast.List([steps[d] or ast.Constant(1) for d in made.order], ast.Load()),
         block=ast.List(list(made.block), ast.Load()),

@@ -95,6 +95,16 @@ def global_naming(
     return Buffer(Naming(ast.Name("", ast.Store()), claim, fallback), shape, dtype, "global")
 
 
+def recorded_call(
+    builder: Builder, operator: str, arguments: list[ast.expr]
+) -> tuple[ast.Name, ast.Call]:
+    """Record `x = T.operator(arguments)`: its target, which is named later, and the call."""
+    target = _bound_to(builder, _call(operator, arguments))
+    statement = builder.block.body[-1]
+    assert isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call)
+    return target, statement.value
+
+
 def _call(operator: str, arguments: list[ast.expr]) -> ast.Call:
     function = ast.Attribute(ast.Name("T", ast.Load()), operator, ast.Load())
     call = ast.Call(function, arguments, [])

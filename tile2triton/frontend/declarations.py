@@ -9,19 +9,29 @@ from tile2triton.frontend.builder import require, size_name
 from tile2triton.frontend.dtypes import dtype_name, is_dtype, kernel_dtype
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.trees import tree_of
-from tile2triton.frontend.values import Buffer, Dynamic
+from tile2triton.frontend.values import Buffer, Dynamic, Storage
 
 
 class Tensor:
-    """The type of a global tensor: `T.Tensor((M, N), "float16")` or `T.Tensor[[M, N], dtype]`."""
+    """The type of a global tensor: `T.Tensor((M, N), "float16")` or `T.Tensor[[M, N], dtype]`.
 
-    def __init__(self, shape: Any, dtype: Any = "float32", data: Any = None) -> None:
-        if data is not None:
+    With `data` it is a view of another tensor or tile, as T.view makes one.
+    """
+
+    def __new__(cls, shape: Any, dtype: Any = "float32", data: Any = None) -> Any:
+        if data is None:
+            return super().__new__(cls)
+        from tile2triton.frontend.views import allocate_view
+
+        if not isinstance(data, Storage):
             raise failure(
                 "T2T151",
-                "a tensor that shares the memory of another (`data=`) is not supported",
-                hint="index the first tensor",
+                f"`data={data!r}` is not the memory of a tensor or tile",
+                hint="write `data=buffer.data`, or declare the tensor as a parameter",
             )
+        return allocate_view("view", {"src": data.buffer, "shape": shape, "dtype": dtype})
+
+    def __init__(self, shape: Any, dtype: Any = "float32", data: Any = None) -> None:
         self.shape = _extents(shape)
         self.dtype = kernel_dtype(dtype)
 

@@ -102,4 +102,7 @@ def _type(facts: Facts, name: str) -> ast.expr:
         return ast.Attribute(language, facts.scalars[name], ast.Load())
     shape = ast.Tuple(list(tensor.shape), ast.Load())
     maker = ast.Attribute(language, "Tensor", ast.Load())
-    return ast.Call(maker, [shape, ast.Constant(tensor.dtype)], [])
+    arguments: list[ast.expr] = [shape, ast.Constant(tensor.dtype)]
+    if tensor.base:
+        arguments.append(ast.Attribute(ast.Name(tensor.base, ast.Load()), "data", ast.Load()))
+    return ast.Call(maker, arguments, [])

@@ -22,6 +22,7 @@ from tile2triton.frontend.spans import argument_positions
 from tile2triton.frontend.statics import is_named, note_value, plain
 from tile2triton.frontend.trees import operand_tree, option_tree, placed_at, tree_of
 from tile2triton.frontend.values import Buffer, Dynamic, Element, Pending
+from tile2triton.frontend.views import allocate_view
 from tile2triton.ops.base import Operator, no_problems
 
 # The operator table: `tile2triton.language` fills it from `tile2triton.ops`.
@@ -52,6 +53,8 @@ def call(name: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> 
         builder = require(f"T.{name}")
         if operator.name == "alloc_var":
             return allocate_variable(builder, given)
+        if operator.name in ("reshape", "view"):
+            return allocate_view(operator.name, given)
         return allocate_tile(builder, operator.name, given)
     return _expression(operator, given)
 

@@ -101,6 +101,31 @@ def is_complete(index: tuple[Any, ...], rank: int) -> bool:
     return len(index) == rank and not any(isinstance(item, slice) or item is ... for item in index)
 
 
+def inner_index(outer: tuple[Any, ...], inner: tuple[Any, ...], rank: int) -> tuple[Any, ...]:
+    """The index of the whole buffer that `buffer[outer][inner]` means."""
+    outer = _without_ellipsis(outer, rank)
+    outer += (slice(None),) * (rank - len(outer))
+    waiting = list(_without_ellipsis(inner, sum(isinstance(item, slice) for item in outer)))
+    result: list[Any] = []
+    for item in outer:
+        if not isinstance(item, slice) or not waiting:
+            result.append(item)
+            continue
+        start = item.start
+        chosen = waiting.pop(0)
+        if isinstance(chosen, slice):
+            lower = start if chosen.start is None else _moved(chosen.start, start)
+            upper = item.stop if chosen.stop is None else _moved(chosen.stop, start)
+            result.append(slice(lower, upper, chosen.step))
+        else:
+            result.append(_moved(chosen, start))
+    return (*result, *waiting)
+
+
+def _moved(index: Any, start: Any) -> Any:
+    return index if start is None else start + index
+
+
 def _without_ellipsis(index: tuple[Any, ...], rank: int) -> tuple[Any, ...]:
     for at, item in enumerate(index):
         if item is ...:

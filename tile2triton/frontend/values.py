@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from rewrites import dtypes
@@ -13,7 +14,7 @@ from tile2triton.frontend.failures import failure
 from tile2triton.frontend.naming import Naming
 from tile2triton.frontend.positions import here
 from tile2triton.frontend.statics import is_number_of_a_library
-from tile2triton.frontend.trees import index_trees, is_complete, tree_of
+from tile2triton.frontend.trees import index_trees, inner_index, is_complete, tree_of
 
 
 class Dynamic:
@@ -235,6 +236,11 @@ class Buffer:
     def ndim(self) -> int:
         return len(self.shape)
 
+    @property
+    def data(self) -> Storage:
+        """The memory, of which `T.Tensor(shape, dtype, buffer.data)` makes a view."""
+        return Storage(self)
+
     def __getitem__(self, index: Any) -> Element:
         return Element(self, index if isinstance(index, tuple) else (index,))
 
@@ -277,6 +283,13 @@ class Buffer:
         return f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
 
 
+@dataclass(frozen=True)
+class Storage:
+    """The memory of a tensor or tile."""
+
+    buffer: Buffer
+
+
 class Element(Dynamic):
     """`buffer[index]`: one element where a scalar is wanted, else a region of the buffer."""
 
@@ -315,7 +328,10 @@ class Element(Dynamic):
         return node
 
     def __getitem__(self, index: Any) -> Element:
-        return Element(self.buffer, self.index + (index if isinstance(index, tuple) else (index,)))
+        further = index if isinstance(index, tuple) else (index,)
+        if any(isinstance(item, slice) or item is ... for item in self.index):
+            return Element(self.buffer, inner_index(self.index, further, self.buffer.ndim))
+        return Element(self.buffer, self.index + further)
 
     def __repr__(self) -> str:
         return ast.unparse(self.region)

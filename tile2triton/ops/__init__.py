@@ -21,12 +21,14 @@ from tile2triton.ops import (
     select,
     static_assert,
     trigonometry,
+    view,
 )
 from tile2triton.ops.base import Operator
 
 FAMILIES = (
     kernel,
     alloc,
+    view,
     loops,
     copy,
     fill,

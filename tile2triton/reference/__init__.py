@@ -100,6 +100,8 @@ def _by_name(
 def _memory(tensor: Tensor, argument: Argument | None, state: State) -> Memory:
     """The argument's array after a check of its shape, or fresh memory that nobody wrote."""
     shape = tuple(int(evaluate(extent, state)) for extent in tensor.shape)
+    if tensor.base:
+        return state.tensors[tensor.base].viewed(tensor.name, tensor.dtype, shape)
     if argument is None:
         array = np.full(shape, unset(tensor.dtype), numpy_dtype(tensor.dtype))
         return Memory(tensor.name, tensor.dtype, array, is_tensor=True)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tile2triton.reference.errors import OutOfBoundsError, WriteConflictError
-from tile2triton.reference.values import Value, cast
+from tile2triton.reference.values import Value, cast, numpy_dtype
 
 Mask = Any  # a NumPy bool or array of them, or None for everything
 
@@ -28,6 +28,16 @@ class Memory:
     owners: np.ndarray[Any, Any] | None = None
     programs: Sequence[tuple[int, ...]] = ()
     written: bool = False
+    # Of a view: whose memory it is.
+    base: "Memory | None" = None
+
+    def viewed(self, name: str, dtype: str, shape: tuple[int, ...]) -> "Memory":
+        """The same memory with another shape or type; what is written is written to both."""
+        bits = np.ascontiguousarray(self.array).reshape(-1)
+        if self.array.size and not np.shares_memory(bits, self.array):
+            raise ValueError(f"{self.name} must be contiguous, since the kernel makes views of it.")
+        array = bits.view(numpy_dtype(dtype)).reshape(shape)
+        return Memory(name, dtype, array, self.is_tensor, base=self.base or self)
 
     def start_launch(self, programs: Sequence[tuple[int, ...]]) -> None:
         """Forget who wrote what: the programs of one launch see all that an earlier one wrote."""
@@ -100,7 +110,7 @@ class Memory:
         `program` is given for an addition that is not atomic: no other program may write there.
         """
         inside, places = self._places(indices, fixed, mask, node)
-        self.written = True
+        self._note_write()
         value = cast(value, self.dtype)
         if mask is not None:
             inside = np.logical_and(inside, mask)
@@ -145,21 +155,33 @@ class Memory:
     def add_block(self, starts: Sequence[int], values: Value, node: ast.AST) -> None:
         """Add a box; what lies outside of a tensor is dropped."""
         source, target = self._overlap(starts, values.shape, node)
-        self.written = True
+        self._note_write()
         with np.errstate(all="ignore"):
             self.array[source] += cast(values[target], self.dtype)
 
     def write(self, places: tuple[Any, ...], value: Value, node: ast.AST, program: int) -> None:
         """Write to places that are inside, and note which program did."""
-        self.written = True
+        self._note_write()
         if self.is_tensor:
             self._claim(places, value, node, program)
         self.array[places] = value
 
-    def _claim(self, places: tuple[Any, ...], value: Value, node: ast.AST, program: int) -> None:
+    def _note_write(self) -> None:
+        self.written = True
+        if self.base is not None:
+            self.base.written = True
+
+    def _owners(self) -> np.ndarray[Any, Any]:
+        """Views with elements of one width know what the others wrote; the rest keep their own."""
+        if self.base is not None and self.base.array.itemsize == self.array.itemsize:
+            return self.base._owners().reshape(self.array.shape)
         if self.owners is None:
             self.owners = np.full(self.array.shape, -1, np.int32)
-        owners = np.asarray(self.owners[places])
+        return self.owners
+
+    def _claim(self, places: tuple[Any, ...], value: Value, node: ast.AST, program: int) -> None:
+        written_by = self._owners()
+        owners = np.asarray(written_by[places])
         foreign = (owners >= 0) & (owners != program)
         if foreign.any():
             clash = foreign & ~_same(np.asarray(self.array[places]), np.asarray(value))
@@ -174,7 +196,7 @@ class Memory:
                     f"`{self.name}{element}`, with different values. Which one stays is left to "
                     "chance; use T.atomic_add, or give every program its own elements.",
                 )
-        self.owners[places] = program
+        written_by[places] = program
 
     def _places(
         self, indices: Sequence[Value], fixed: Sequence[bool], mask: Mask, node: ast.AST

@@ -122,6 +122,11 @@ def _allocate(name: str, call: ast.Call, operator: Operator, state: State) -> No
         if state.is_parallel:
             state.per_element.add(name)
         return
+    if operator.name in ("reshape", "view"):
+        tile = state.facts.tiles[name]
+        base = state.tiles[ast.unparse(call.args[0])]
+        state.tiles[name] = base.viewed(name, tile.dtype, tile.shape)
+        return
     # The allocation in a loop is the same storage in every iteration.
     if id(call) not in state.allocated:
         tile = state.facts.tiles[name]
