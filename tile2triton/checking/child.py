@@ -6,6 +6,7 @@ It stands apart from its caller because scripts hang, exit and crash.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import importlib.util
 import json
 import os
@@ -45,8 +46,8 @@ def run(order: dict[str, Any], tell: Any) -> dict[str, Any]:
     """Run the script of the order; the last event, which says how it ended."""
     recorder = Recorder(order["targets"], tell)
     counts = Counts()
-    with contextlib.suppress(ImportError):
-        from tile2triton import compat  # noqa: F401
+    with contextlib.suppress(ModuleNotFoundError):
+        importlib.import_module("tile2triton.compat")
     AbsentPackages(order["absent"]).install()
     sys.argv = [order["script"], *order["arguments"]]
     sys.path[0] = str(Path(order["script"]).resolve().parent)

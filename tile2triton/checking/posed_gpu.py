@@ -208,6 +208,7 @@ def _replacements(target: Target) -> dict[str, Any]:
         "torch.cuda.nvtx.range_push": _nothing,
         "torch.cuda.nvtx.range_pop": _nothing,
         "torch.compile": _as_it_is,
+        "tile2triton.measure.do_bench": do_bench,
         "triton.testing.do_bench": do_bench,
         "triton.testing.do_bench_cudagraph": do_bench,
     }
@@ -217,7 +218,7 @@ def do_bench(fn: Any, *_: Any, quantiles: Any = None, return_mode: str = "mean",
     """Call `fn` once, so that its kernels are seen; every time is `MILLISECONDS`."""
     fn()
     if quantiles:
-        return [MILLISECONDS for _ in quantiles]
+        return MILLISECONDS if len(quantiles) == 1 else [MILLISECONDS for _ in quantiles]
     return [MILLISECONDS] if return_mode == "all" else MILLISECONDS
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from rewrites.facts import Facts
 from tile2triton.compile_job import jobs
 from tile2triton.diagnostics import Diagnostic, TileError
 from tile2triton.module_cache import write_module
-from tile2triton.runtime import import_module
+from tile2triton.runtime import import_module, require_one_device
 from tile2triton.targets import target
 
 if TYPE_CHECKING:
@@ -64,8 +65,11 @@ class Recorder:
         number = self.numbers[text]
         launcher = getattr(import_module(text, write_module(text, name), "_checked"), name)
 
+        names = tuple(inspect.signature(launcher).parameters)
+
         @functools.wraps(launcher)
         def launch(*args: Any, **kwargs: Any) -> Any:
+            require_one_device(name, dict(zip(names, args, strict=False)) | kwargs)
             result = launcher(*args, **kwargs)
             if number not in self.launched:
                 self.tell({"event": "launched", "number": number})

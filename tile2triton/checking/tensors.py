@@ -84,7 +84,7 @@ def forget(tensor: torch.Tensor) -> None:
         notes.memory.known = False
 
 
-class Tensors(FakeTensorMode):
+class Tensors(FakeTensorMode):  # type: ignore[misc]
     """Runs torch's operators on shapes, and on values where these are known and few."""
 
     def __init__(self) -> None:
@@ -252,15 +252,15 @@ def _written(func: Any, args: Any, kwargs: Any) -> Iterator[torch.Tensor]:
                 yield one
 
 
-_aten = torch.ops.aten
+ATEN = torch.ops.aten
 _EMPTY = (
-    _aten.empty.memory_format,
-    _aten.empty_like.default,
-    _aten.empty_strided.default,
-    _aten.new_empty.default,
-    _aten.new_empty_strided.default,
+    ATEN.empty.memory_format,
+    ATEN.empty_like.default,
+    ATEN.empty_strided.default,
+    ATEN.new_empty.default,
+    ATEN.new_empty_strided.default,
 )
-_PRODUCTS = (_aten.mm.default, _aten.bmm.default, _aten.addmm.default, _aten.baddbmm.default)
+_PRODUCTS = (ATEN.mm.default, ATEN.bmm.default, ATEN.addmm.default, ATEN.baddbmm.default)
 
 
 def _is_costly(func: Any, args: Any) -> bool:
@@ -309,7 +309,7 @@ def _guess(func: Any, args: Any) -> Guess:
         try:
             return bool(_COMPARISONS[name](*operands[:2]))
         except TypeError:
-            return 0
+            return False
     if name in _KEEPING.split() and operands:
         return operands[0]
     return 0
