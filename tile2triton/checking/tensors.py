@@ -266,7 +266,7 @@ _PRODUCTS = (ATEN.mm.default, ATEN.bmm.default, ATEN.addmm.default, ATEN.baddbmm
 def _is_costly(func: Any, args: Any) -> bool:
     if func in _PRODUCTS:
         left, right = [x for x in args if isinstance(x, torch.Tensor)][-2:]
-        return left.numel() * right.shape[-1] > MOST_MULTIPLICATIONS
+        return bool(left.numel() * right.shape[-1] > MOST_MULTIPLICATIONS)
     return "conv" in func.name() or "attention" in func.name()
 
 
