@@ -102,6 +102,9 @@ def statement_in_space(space: Space, statement: ast.stmt) -> None:
 def _axis(lowering: Lowering, loop: ast.For, variable: str, extent: int, tree: ast.expr) -> Axis:
     """As many lanes as the shortest tile dimension that the bare variable indexes."""
     least, length, length_tree = next_power_of_two(extent), 0, padded(extent, tree)
+    if extent == 1:
+        # With one lane a value has one element, wherever it is stored or added.
+        return Axis(variable, extent, tree, least, length_tree)
     for node in walk(loop):
         if not (isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)):
             continue

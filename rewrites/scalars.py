@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from rewrites.dtypes import BY_NAME, bits, promoted
 from rewrites.errors import refuse
 from rewrites.quote import expr, literal
-from rewrites.values import Value, cast, operands, strong, wrapped
+from rewrites.values import Value, cast, number, operands, strong, wrapped
 
 if TYPE_CHECKING:
     from rewrites.space import Space
@@ -89,6 +89,8 @@ def as_condition(value: Value) -> Value:
     """A value as a truth value: numbers are compared with zero."""
     if value.dtype == "bool":
         return value
+    if value.weak and value.number is not None:
+        return number(bool(value.number))
     return cast(value, "bool")
 
 

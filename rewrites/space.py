@@ -14,7 +14,7 @@ from rewrites.facts import Facts
 from rewrites.quote import expr, literal, name, stmts
 from rewrites.scalars import floor_divide, floor_modulo, logical, negate_condition
 from rewrites.tree import walk
-from rewrites.values import Value, arithmetic, compare, number, strong
+from rewrites.values import Value, arithmetic, compare, number, strong, wrapped
 
 
 @dataclass(frozen=True)
@@ -157,10 +157,14 @@ class Space:
             return negate_condition(operand)
         unsigned = operand.dtype.startswith("uint")
         if isinstance(op, ast.USub) and operand.number is not None and not unsigned:
-            written = literal(-operand.number)
-            if isinstance(operand.tree, ast.Name):
+            opposite = -operand.number
+            if isinstance(opposite, int):
+                # The lowest integer of a type is its own opposite.
+                opposite = wrapped(opposite, operand.dtype)
+            written = literal(opposite)
+            if isinstance(operand.tree, ast.Name) and opposite == -operand.number:
                 written = ast.UnaryOp(op, operand.tree)
-            return replace(operand, tree=written, number=-operand.number)
+            return replace(operand, tree=written, number=opposite)
         if isinstance(op, ast.Invert) and is_float(operand.dtype):
             raise refuse(
                 tree,

@@ -70,7 +70,7 @@ def write(
 def _limits(space: "Space", tile: Tile, dimension: int, place: Place, node: ast.AST) -> list[Value]:
     """Conditions on a dimension's lanes where a write reaches only some of them."""
     is_whole = place.axis is None or space.axes[place.axis].extent == tile.shape[dimension]
-    if place.index is None and is_whole:
+    if is_whole and (place.index is None or _is_bare(space, place)):
         return []
     here = lanes(space, tile, dimension)
     reach = frozenset([dimension])
@@ -94,6 +94,15 @@ def _limits(space: "Space", tile: Tile, dimension: int, place: Place, node: ast.
     first = Value(expr("here >= start", here=here, start=start.tree), "bool", reach)
     end = expr("here < start + extent", here=here, start=start.tree, extent=axis.tree)
     return [first, Value(end, "bool", reach)]
+
+
+def _is_bare(space: "Space", place: Place) -> bool:
+    """Whether the index is the loop variable itself, with other lanes than the dimension has."""
+    return (
+        place.axis is not None
+        and isinstance(place.index, ast.Name)
+        and place.index.id == space.axes[place.axis].variable
+    )
 
 
 def _shift(
@@ -187,8 +196,9 @@ def _write_scalar(space: "Space", tile: Tile, value: Value, node: ast.AST) -> No
             tree = expr("tl.where(lane, tree, zero)", lane=lane.tree, tree=tree, zero=zero)
         tree = collapsed(tree, tile.dtype)
     if condition is not None:
-        inside = logical(ast.And(), [condition, *surplus]).tree
-        if reach:
+        reached = logical(ast.And(), [condition, *surplus])
+        inside = reached.tree
+        if reached.axes:
             inside = expr("tl.max(inside.to(tl.int32)) != 0", inside=inside)
         tree = expr("tl.where(mask, new, old)", mask=inside, new=tree, old=name(tile.name))
     elif new.weak and tile.dtype not in ("int32", "float32"):

@@ -144,9 +144,12 @@ def operands(left: Value, right: Value, dtype: str) -> tuple[Value, Value]:
 def compare(op: ast.cmpop, left: Value, right: Value) -> Value:
     """A comparison, made in the promoted type; a literal that both types hold needs no cast."""
     tree_axes = left.axes | right.axes
-    if left.weak and right.weak:
-        return Value(ast.Compare(left.tree, [op], [right.tree]), "bool", weak=True)
     dtype = promoted(left.dtype, right.dtype)
+    if left.weak and right.weak:
+        if left.number is not None and right.number is not None:
+            left, right = cast(left, dtype), cast(right, dtype)
+        weak = left.weak and right.weak
+        return Value(ast.Compare(left.tree, [op], [right.tree]), "bool", weak=weak)
     for weak, typed in ((left, right), (right, left)):
         if weak.weak and not typed.weak and _holds(typed.dtype, weak.number):
             dtype = typed.dtype
@@ -194,7 +197,7 @@ def wrapped(number: int, dtype: str) -> int:
 def _whole(value: Value, whole: int, dtype: str) -> Value:
     """A literal as an integer of the type; its tree stays where the number does."""
     number = wrapped(whole, dtype)
-    if number == value.number:
+    if number == value.number and isinstance(value.number, int):
         return replace(value, dtype=dtype)
     return Value(literal(number), dtype, weak=True, number=number)
 

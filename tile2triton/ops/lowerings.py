@@ -79,6 +79,9 @@ def pair(template: str, left: Value, right: Value) -> Value:
     """
     dtype = promoted(left.dtype, right.dtype)
     computed = "float32" if dtype.startswith(("float8", "bfloat16")) else dtype
+    if left.weak and right.weak:
+        # Python would divide two literals its own way, and leave a number without a type.
+        left = strong(cast(left, computed))
     a, b = operands(left, right, computed)
     tree = expr(template, a=a.tree, b=b.tree)
     return cast(Value(tree, computed, left.axes | right.axes), dtype)

@@ -41,6 +41,9 @@ def _lower(space: Space, kind: str, arguments: dict[str, ast.expr], node: ast.Ca
     tree = value.tree
     if kind.startswith("abs"):
         tree = expr("tl.abs(x)", x=tree)
+    if source.whole and facts.tiles[source.buffer].is_scalar:
+        _store(space, kind, Typed(tree, dtype), source, target, axis, old_matters, propagates, node)
+        return
     size = source.sizes[axis]
     assert size is not None
     if next_power_of_two(size) != size and not _padding_is_harmless(space, source, kind):

@@ -1,0 +1,1 @@
+"""A differential fuzzer: random tile programs whose meanings must agree, and a shrinker for those that do not."""

@@ -1,0 +1,105 @@
+"""Programs that the fuzzer found and shrank, each of which was once wrong, or no Triton at all."""
+
+import pytest
+
+from tests.three_meanings import agree
+
+
+def agree_on(body: str, dtype: str, shape: str, device: str) -> None:
+    lines = [f'def k(C: T.Tensor({shape}, "{dtype}")):', "    with T.Kernel(1, threads=128) as bx:"]
+    lines += ["        " + line for line in body.strip("\n").splitlines()]
+    agree("\n".join(lines), [], device)
+
+
+def test_loop_with_more_lanes_than_the_tile_that_it_writes_writes_all_of_it(device: str) -> None:
+    body = """
+wide = T.alloc_fragment((5, 1), "float64")
+T.fill(wide, 2)
+tile = T.alloc_shared((2, 1, 8), "float16")
+for i, j, l in T.Parallel(2, 1, 8):
+    tile[i, j, l] = wide[i, j] * 3
+T.copy(tile, C)
+"""
+    agree_on(body, "float16", "(2, 1, 8)", device)
+
+
+@pytest.mark.parametrize("function", ["truncdiv", "truncmod", "max"])
+@pytest.mark.parametrize("divisor", ["3", "-5"])
+def test_function_of_two_literals_has_a_type(function: str, divisor: str, device: str) -> None:
+    body = f"""
+for i in T.Parallel(2):
+    C[i] = T.{function}(T.cast(7, "int32"), {divisor})
+"""
+    agree_on(body, "int8", "(2,)", device)
+
+
+@pytest.mark.parametrize("kind", ["sum", "max", "absmax"])
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "float32"])
+def test_tile_of_one_element_is_reduced_to_itself(kind: str, dtype: str, device: str) -> None:
+    body = f"""
+one = T.alloc_shared((1,), "{dtype}")
+out = T.alloc_fragment((1,), "{dtype}")
+T.fill(one, {"3" if dtype == "uint8" else "-3"})
+T.fill(out, 2)
+T.reduce_{kind}(one, out, clear=False)
+T.copy(out, C)
+"""
+    if (kind, dtype) != ("absmax", "uint8"):
+        agree_on(body, dtype, "(1,)", device)
+
+
+def test_atomic_addition_of_a_row_of_one_element(device: str) -> None:
+    text = """
+    block_N = 1
+    def k(C: T.Tensor((2,), "float32")):
+        with T.Kernel(1, threads=128) as bx:
+            wide = T.alloc_fragment((3, 8), "int32")
+            T.fill(wide, 4)
+            for i, j in T.Parallel(2, block_N):
+                C[i] = 1.0
+            for i, j in T.Parallel(2, block_N):
+                T.atomic_add(C[i], wide[1, j] + j)
+    """
+    agree(text, [], device)
+
+
+@pytest.mark.parametrize("value", ['-T.min_value("int32")', '-(-T.min_value("int32"))'])
+def test_lowest_integer_is_its_own_opposite(value: str, device: str) -> None:
+    body = f"""
+x = {value}
+for i in T.Parallel(2):
+    C[i] = T.min(x, -5)
+"""
+    agree_on(body, "int32", "(2,)", device)
+
+
+@pytest.mark.parametrize("value", ["T.floor(1.5)", "T.max(-0.25, 0)", "3.0"])
+def test_literal_cast_to_an_integer_is_one(value: str, device: str) -> None:
+    body = f"""
+for i in T.Parallel(2):
+    C[i] = T.cast({value}, "int32") | (3 + T.cast(-1, "uint32"))
+"""
+    agree_on(body, "int64", "(2,)", device)
+
+
+def test_condition_that_is_a_literal(device: str) -> None:
+    body = """
+one = T.alloc_fragment((1,), "int32")
+T.clear(one)
+for i in T.Parallel(1):
+    if T.cast(2.5, "float16"):
+        one[i] = i + 5
+T.copy(one, C)
+"""
+    agree_on(body, "int32", "(1,)", device)
+
+
+@pytest.mark.parametrize("right", ['T.cast(-1, "int16")', "-1", "0.5"])
+def test_comparison_of_literals_is_made_in_their_common_type(right: str, device: str) -> None:
+    body = f"""
+for i in T.Parallel(3):
+    C[i] = 2
+    if T.cast(1, "uint32") >= {right}:
+        C[i] = 5
+"""
+    agree_on(body, "uint16", "(3,)", device)
