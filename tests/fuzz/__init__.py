@@ -1,1 +1,1 @@
-"""A differential fuzzer: random tile programs whose meanings must agree, and a shrinker for those that do not."""
+"""Random tile programs, whose meanings must agree, and what makes those that do not small."""

@@ -256,7 +256,7 @@ def update(w: Writer) -> bool:
     """`t[i] += …` in a loop over more dimensions than the tile has: the terms add up."""
     tiles = [t for t in w.readable_tiles() if len(t.dims) == 1 and t.dtype != "bool"]
     tiles = [t for t in tiles if t.limits is None or t.is_large]
-    spare = [d for d in w.dims.values()]
+    spare = list(w.dims.values())
     if not tiles:
         return False
     tile = w.random.choice(tiles)

@@ -167,12 +167,18 @@ class Expressions:
 
     def whole(self, depth: int) -> Value:
         value = self.integer(depth)
-        name = self.random.choice(["//", "%", "T.floordiv", "T.floormod", "T.truncdiv", "T.truncmod"])
+        name = self.random.choice(
+            ["//", "%", "T.floordiv", "T.floormod", "T.truncdiv", "T.truncmod"]
+        )
         divisor = self.random.choice(["3", "7", "2", "16", "-5"])
         if BY_NAME[value.dtype].kind == "uint":
             divisor = divisor.strip("-")
         dtype = promoted(value.dtype, "int32")
-        bound = value.bound if dtype == value.dtype or widest(dtype) > widest(value.dtype) else widest(dtype)
+        bound = (
+            value.bound
+            if dtype == value.dtype or widest(dtype) > widest(value.dtype)
+            else widest(dtype)
+        )
         if name in ("//", "%"):
             return wrapped(f"({value.text} {name} {divisor})", dtype, bound + 1)
         return wrapped(f"{name}({value.text}, {divisor})", dtype, bound + 1)

@@ -102,7 +102,7 @@ def _rough(w: Writer) -> None:
 
 def _header(w: Writer) -> None:
     w.depth = 0
-    used = [d for d in w.dims.values()]
+    used = list(w.dims.values())
     w.sizes |= {d.letter: d.extent for d in used if d.is_dynamic and _is_given(w, d)}
     w.add("import tile2triton.language as T")
     w.add("")

@@ -24,7 +24,7 @@ ROUGH_TOLERANCE = 2e-4
 
 @dataclass(frozen=True)
 class Outcome:
-    """`kind` is "agree", "refused", "undefined" (the program, by the reference), "crash" or "differ"."""
+    """`kind` is "agree", "differ", "crash", "refused", or "undefined" where the reference objects."""
 
     kind: str
     # What is the same in two programs that fail for one reason.
@@ -78,7 +78,7 @@ def outcome(text: str, seed: int = 0, device: str = "cpu", target: str = "cuda:9
 def _reads_unset(compiled: CompiledKernel, given: list[Any], host: list[Any]) -> bool:
     """Whether the results depend on what a tile held before anything was written to it."""
     again = [a.clone() if isinstance(a, torch.Tensor) else a for a in given]
-    with mock.patch.object(statements, "unset", lambda dtype: 1):
+    with mock.patch.object(statements, "unset", return_value=1):
         compiled.reference(*again)
     pairs = zip(host, again, strict=True)
     return any(isinstance(a, torch.Tensor) and compared("R", a, b) for a, b in pairs)

@@ -53,7 +53,7 @@ def load(w: Writer, tile: TileName | None = None) -> bool:
 
 def _target(w: Writer) -> TileName:
     plain = [t for t in w.tiles if not t.is_rough]
-    if plain and w.random.random() < 0.7 or len(w.tiles) > 9:
+    if (plain and w.random.random() < 0.7) or len(w.tiles) > 9:
         return w.random.choice(plain)
     return w.new_tile(w.some_dims(), w.any_dtype(), w.random.random() < 0.3)
 
@@ -122,7 +122,9 @@ def copy_tile(w: Writer) -> bool:
         if a is not b and not b.is_rough and _holds(b, a)
     ]
     same = [(a, b) for a, b in pairs if a.dims == b.dims]
-    parts = [(a, b) for a, b in pairs if a.dims and len(a.dims) == len(b.dims) and b.name in w.ready]
+    parts = [
+        (a, b) for a, b in pairs if a.dims and len(a.dims) == len(b.dims) and b.name in w.ready
+    ]
     if same and (not parts or w.random.random() < 0.6):
         a, b = w.random.choice(same)
         w.add(f"T.copy({a.name}, {b.name})")
@@ -174,7 +176,9 @@ def reduce(w: Writer) -> bool:
             return False
     found = [t for t in w.tiles if t.dims == rest and t.dtype == dtype and not t.is_rough]
     found = [t for t in found if t is not tile]
-    found = [t for t in found if t.limits is None or (t.limits[0] / 2 >= total and t.limits[1] >= grain)]
+    found = [
+        t for t in found if t.limits is None or (t.limits[0] / 2 >= total and t.limits[1] >= grain)
+    ]
     if found and w.random.random() < 0.6:
         out = w.random.choice(found)
     else:

@@ -52,7 +52,9 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description="Random tile programs: do their meanings agree?")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.fuzz", description="Random tile programs: do their meanings agree?"
+    )
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--count", type=int, default=1000, help="how many programs")
     parser.add_argument("--jobs", type=int, default=1, help="how many processes")
@@ -80,4 +82,3 @@ def _emit(folder: Path, seeds: range) -> int:
     for seed in seeds:
         (folder / f"program_{seed}.py").write_text(program(seed))
     return 0
-
