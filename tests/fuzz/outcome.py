@@ -24,7 +24,7 @@ ROUGH_TOLERANCE = 2e-4
 
 @dataclass(frozen=True)
 class Outcome:
-    """`kind` is "agree", "differ", "crash", "refused", or "undefined" where the reference objects."""
+    """`kind` is "agree", "differ", "crash", "refused", or "undefined": the reference objects."""
 
     kind: str
     # What is the same in two programs that fail for one reason.
