@@ -148,8 +148,8 @@ def compare(op: ast.cmpop, left: Value, right: Value) -> Value:
     if left.weak and right.weak:
         if left.number is not None and right.number is not None:
             left, right = cast(left, dtype), cast(right, dtype)
-        weak = left.weak and right.weak
-        return Value(ast.Compare(left.tree, [op], [right.tree]), "bool", weak=weak)
+        both = left.weak and right.weak
+        return Value(ast.Compare(left.tree, [op], [right.tree]), "bool", weak=both)
     for weak, typed in ((left, right), (right, left)):
         if weak.weak and not typed.weak and _holds(typed.dtype, weak.number):
             dtype = typed.dtype
