@@ -11,6 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
+from scripts.language_page import page as language_page
 from tile2triton import transpile
 from tile2triton.diagnostics_catalogue import CATALOGUE
 from tile2triton.ops import OPERATORS
@@ -76,6 +77,7 @@ PAGES = {
     "README.md": readme,
     "docs/operators.md": operators_page,
     "docs/errors.md": errors_page,
+    "docs/language.md": language_page,
 }
 
 
