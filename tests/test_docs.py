@@ -26,7 +26,7 @@ def test_readme_shows_the_first_kernel_as_it_is():
     assert kernel in (ROOT / "examples/first_kernel.py").read_text()
 
 
-@pytest.mark.parametrize("block", [0, 1], ids=["eager", "lazy"])
+@pytest.mark.parametrize("block", [0, 1, 2], ids=["eager", "lazy", "tuned"])
 def test_kernels_of_the_guide_run(block, tmp_path):
     # A kernel is read from its file, so the block becomes one.
     script = tmp_path / "guide.py"

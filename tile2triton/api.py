@@ -14,6 +14,7 @@ from tile2triton.frontend.environment import capture
 from tile2triton.frontend.lazy import LazyKernel
 from tile2triton.frontend.options import Options, checked_options, resolved_target
 from tile2triton.frontend.prim_func import PrimFunc
+from tile2triton.tune.autotune import AutotunedKernel, under_kernel
 
 Kernel = LazyKernel | EagerKernel
 OutIdx = int | Sequence[int] | None
@@ -52,6 +53,8 @@ def kernel(
             message = f"`{function.__name__}` is a kernel already"
             hint = "leave out one decorator, or write tile2triton.compile(...)"
             raise ArgumentError(Diagnostic("T2T414", message, hint=hint))
+        if isinstance(function, AutotunedKernel):
+            raise under_kernel(function)
         captured = capture(function, frame)
         if uses_language(captured):
             return EagerKernel(captured, options)

@@ -3,16 +3,12 @@
 It stands apart from its caller because LLVM ends the process that it finds a mistake in.
 """
 
-import json
-import os
 import re
 import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TextIO
+from typing import Any
 
 import triton
 from triton.backends.compiler import GPUTarget
@@ -22,21 +18,9 @@ from .kernel_report import AMD_INSTRUCTIONS, NVIDIA_INSTRUCTIONS, count_instruct
 from .knobs import cuobjdump_path
 from .runtime import import_module
 from .targets import target
+from .worker_loop import answer_questions
 
 _MODULES: dict[str, ModuleType] = {}
-
-
-def main() -> None:
-    answers = _claim_output()
-    for line in sys.stdin:
-        started = time.monotonic()
-        try:
-            answer = compile_job(json.loads(line))
-        except Exception as error:
-            answer = {"error": f"{type(error).__name__}: {error}"}
-        answer["seconds"] = time.monotonic() - started
-        answers.write(json.dumps(answer) + "\n")
-        answers.flush()
 
 
 def compile_job(job: dict[str, Any]) -> dict[str, Any]:
@@ -106,12 +90,5 @@ def _number(pattern: str, text: str) -> int:
     return int(found[1])
 
 
-def _claim_output() -> TextIO:
-    """Keep standard output for answers; what compilers print joins standard error."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
-    return answers
-
-
 if __name__ == "__main__":
-    main()
+    answer_questions(compile_job)

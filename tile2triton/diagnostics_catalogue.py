@@ -811,6 +811,41 @@ CATALOGUE: dict[str, Entry] = {
         wrong="kernel.get_profiler().do_bench()",
         right='kernel.get_profiler().do_bench(dynamic_symbolic_constraints={"m": 4096})',
     ),
+    "T2T542": Entry(
+        title="`autotune` in the wrong place",
+        explanation=(
+            "`autotune` chooses parameters of a kernel, so it stands above the decorator that "
+            "makes the function a kernel, and says which configurations there are."
+        ),
+        wrong="@tile2triton.kernel\n@tile2triton.autotune(configs=configs)\ndef factory(n): ...",
+        right="@tile2triton.autotune(configs=configs)\n@tile2triton.kernel\ndef factory(n): ...",
+    ),
+    "T2T543": Entry(
+        title="Configurations that are none",
+        explanation=(
+            "A configuration is a dict that gives parameters of the kernel their values; there is "
+            'at least one. "pass_configs" may stand in it too.'
+        ),
+        wrong='@tile2triton.autotune(configs={"block_M": [64, 128]})\n'
+        "@tile2triton.kernel\ndef factory(n, block_M): ...",
+        right='@tile2triton.autotune(configs=[{"block_M": 64}, {"block_M": 128}])\n'
+        "@tile2triton.kernel\ndef factory(n, block_M): ...",
+    ),
+    "T2T544": Entry(
+        title="No configuration will do",
+        explanation=(
+            "Every configuration was refused, did not compile, failed, or was wrong. The report "
+            "says of each what became of it."
+        ),
+    ),
+    "T2T545": Entry(
+        title="An option of tuning that makes no sense",
+        explanation="The options are those of TileLang's `autotune`, and they must fit together.",
+        wrong="@tile2triton.autotune(configs=configs, early_stop_factor=0.5)\n"
+        "@tile2triton.kernel\ndef factory(n): ...",
+        right="@tile2triton.autotune(configs=configs, early_stop_factor=1.5)\n"
+        "@tile2triton.kernel\ndef factory(n): ...",
+    ),
     # Names and types of TileLang that have no counterpart.
     "T2T600": Entry(
         title="An operation on the threads of a warp",

@@ -12,11 +12,14 @@ class Variable:
     name: str
     default: str
     meaning: str
+    # Names that programs written for TileLang set.
+    also: tuple[str, ...] = ()
 
     @property
     def value(self) -> str:
         """What is set at this moment; an empty value counts as unset."""
-        return os.environ.get(self.name) or self.default
+        found = (os.environ.get(name) for name in (self.name, *self.also))
+        return next(filter(None, found), self.default)
 
 
 CACHE_DIR = Variable(
@@ -25,9 +28,26 @@ CACHE_DIR = Variable(
     meaning="where emitted modules are written so that Triton and debuggers find their source",
 )
 
-VARIABLES = (CACHE_DIR,)
+DISABLE_CACHE = Variable(
+    name="TILE2TRITON_DISABLE_CACHE",
+    default="0",
+    meaning="whether results of tuning are neither read from the cache directory nor kept there",
+    also=("TILELANG_DISABLE_CACHE", "TILELANG_AUTO_TUNING_DISABLE_CACHE"),
+)
+TUNE_PROCESSES = Variable(
+    name="TILE2TRITON_TUNE_PROCESSES",
+    default="",
+    meaning="how many processes compile configurations for tuning; else one for each processor",
+)
+
+VARIABLES = (CACHE_DIR, DISABLE_CACHE, TUNE_PROCESSES)
 
 
 def cache_directory() -> Path:
     """The directory for emitted modules; it need not exist."""
     return Path(os.path.expanduser(CACHE_DIR.value)).absolute()
+
+
+def is_caching() -> bool:
+    """Whether results of tuning are kept on disk."""
+    return DISABLE_CACHE.value.lower() in ("0", "false", "no", "off")

@@ -1,0 +1,226 @@
+"""Find the fastest configuration: make, compile, run and check, time, and set down what became."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tile2triton.diagnostics import Diagnostic, TileError
+from tile2triton.frontend.compiled import CompiledKernel
+from tile2triton.tune import store
+from tile2triton.tune.candidates import Candidate, Make, candidates, said
+from tile2triton.tune.compiling import compile_all
+from tile2triton.tune.configs import Config
+from tile2triton.tune.described import described, source_of
+from tile2triton.tune.expected import Files, Reference
+from tile2triton.tune.inputs import Inputs, get_autotune_inputs
+from tile2triton.tune.machine import Machine, this_machine
+from tile2triton.tune.measuring import measure_all
+from tile2triton.tune.progress import Progress
+from tile2triton.tune.report import Row, TuningReport
+from tile2triton.tune.report import described as as_keywords
+from tile2triton.tune.settings import Settings
+
+
+class TuningError(TileError, RuntimeError):
+    """No configuration makes a kernel that runs and is right."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be tuned: configurations, and what makes a kernel of one.
+
+    `function` is the user's, `arguments` are those that the kernel is made for; with the settings
+    and the chip they are what a stored result is found by. `call` are the arguments of the kernel
+    itself where it is being called.
+    """
+
+    function: Callable[..., Any]
+    arguments: Mapping[str, Any]
+    configs: tuple[Config, ...]
+    make: Make
+    settings: Settings
+    options: object = None
+    call: tuple[Any, ...] | None = None
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The best kernel; `report` is None where nothing could be measured."""
+
+    kernel: CompiledKernel
+    config: Config
+    report: TuningReport | None = None
+
+    @property
+    def latency(self) -> float | None:
+        best = self.report.best if self.report is not None else None
+        return None if best is None else best.latency
+
+    @property
+    def ref_latency(self) -> float | None:
+        return None if self.report is None else self.report.ref_latency
+
+
+def tune(request: Request) -> Tuned:
+    """The fastest of the configurations, measured here or stored before.
+
+    Without a GPU it is the first one that makes a kernel, with a notice on standard error. Raises
+    `TuningError` with a row for every configuration where none will do.
+    """
+    machine = None if _is_interpreted(request.call) else this_machine()
+    if machine is None:
+        return _first(request)
+    key = _key(request, machine)
+    tuned = _stored(request, key)
+    if tuned is None:
+        tuned, best = _measured(request, machine)
+        assert tuned.report is not None, "what was measured has a report"
+        text = store.digest(tuned.kernel.triton_source)
+        store.write(key, store.Stored(best, text, tuned.report))
+    return tuned
+
+
+def _measured(request: Request, machine: Machine) -> tuple[Tuned, int]:
+    """The best configuration and its number, by trying all of them on the machine."""
+    rows: dict[int, Row] = {}
+    with (
+        Progress(request.name, len(request.configs)) as progress,
+        tempfile.TemporaryDirectory(prefix="tile2triton-tuning-") as folder,
+    ):
+        progress.phase("transpile")
+        made, refused = candidates(request.configs, request.make, progress.advance)
+        rows.update(refused)
+        reference = Reference(request.settings)
+        files = _files(made, request, reference, Path(folder), machine)
+
+        def compiled(candidate: Candidate, row: Row | None) -> None:
+            if row is not None:
+                rows[candidate.index] = row
+            progress.advance()
+
+        def measured(candidate: Candidate, row: Row) -> None:
+            rows[candidate.index] = row
+            progress.advance(row.latency if row.is_measured else None)
+
+        progress.phase("compile", len(made))
+        compile_all(made, lambda one: files[one.index], machine, compiled)
+        left = [one for one in made if one.index not in rows]
+        progress.phase("measure", len(left))
+        measure_all(left, lambda one: files[one.index], machine, request.settings, measured)
+    ordered = tuple(rows[index] for index in range(len(request.configs)))
+    report = TuningReport(request.name, machine.chip, ordered, reference.latency)
+    if report.best is None:
+        raise _nothing_left(report)
+    best = next(index for index, row in enumerate(ordered) if row is report.best)
+    kernel = next(one.kernel for one in made if one.index == best)
+    return Tuned(kernel, request.configs[best], report), best
+
+
+def _files(
+    made: Sequence[Candidate],
+    request: Request,
+    reference: Reference,
+    folder: Path,
+    machine: Machine,
+) -> dict[int, Files]:
+    """What each candidate is measured on, by its number; equal inputs are one file."""
+    settings = request.settings
+    inputs = Inputs(request.call, settings.supply_prog, settings.supply_type, machine.devices[0])
+    by_key: dict[object, Files] = {}
+    found = {}
+    for candidate in made:
+        key = inputs.key_of(candidate.kernel)
+        if key not in by_key:
+            values = inputs.of(candidate.kernel)
+            by_key[key] = reference.files(values, folder)
+            reference.time(values)
+        found[candidate.index] = by_key[key]
+    _give_memory_back()
+    return found
+
+
+def _give_memory_back() -> None:
+    """Let the measuring processes have the memory of what was made up here."""
+    import torch
+
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
+
+
+def _first(request: Request) -> Tuned:
+    """The first configuration that makes a kernel."""
+    rows = []
+    for config in request.configs:
+        try:
+            kernel = request.make(config)
+        except Exception as error:
+            rows.append(Row(config, "refused", reason=said(error)))
+        else:
+            print(
+                f"tile2triton: `{request.name}` is tuned on a GPU only; here it is made with "
+                f"{as_keywords(config)}",
+                file=sys.stderr,
+            )
+            return Tuned(kernel, config)
+    raise _nothing_left(TuningReport(request.name, "no GPU", tuple(rows)))
+
+
+def _is_interpreted(call: Sequence[Any] | None) -> bool:
+    """Whether all tensors of the call are on the CPU, where there is nothing to measure."""
+    places = [value.device.type for value in call or () if hasattr(value, "device")]
+    return bool(places) and set(places) == {"cpu"}
+
+
+def _stored(request: Request, key: str) -> Tuned | None:
+    """A stored result, if its best configuration still makes the same Triton."""
+    found = store.read(key, request.configs)
+    if found is None or not 0 <= found.best < len(request.configs):
+        return None
+    config = request.configs[found.best]
+    try:
+        kernel = request.make(config)
+    except TileError:
+        return None
+    if store.digest(kernel.triton_source) != found.text:
+        return None
+    return Tuned(kernel, config, found.report)
+
+
+def _key(request: Request, machine: Machine) -> str:
+    import torch
+    import triton
+
+    parts = [
+        source_of(request.function),
+        described(request.arguments),
+        described(request.configs),
+        described(request.options),
+        described(vars(request.settings)),
+        described(get_autotune_inputs()),
+        described(request.call),
+        machine.chip,
+        triton.__version__,
+        torch.__version__,
+    ]
+    return store.key_of(parts)
+
+
+def _nothing_left(report: TuningReport) -> TuningError:
+    return TuningError(
+        Diagnostic(
+            "T2T544",
+            f"no configuration of `{report.name}` makes a kernel that runs and is right",
+            found=tuple(str(report).splitlines()),
+            hint="the reason stands below each configuration",
+        )
+    )
