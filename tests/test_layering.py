@@ -13,6 +13,7 @@ PRODUCT = sorted((ROOT / "tile2triton").rglob("*.py"))
 # These run or compile what was emitted, or give a type as torch's; all else needs neither.
 MAY_IMPORT_TRITON = (
     "runtime.py",
+    "checking/",
     "interpreter/",
     "compile_worker.py",
     "knobs.py",

@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from tile2triton import __version__
 from tile2triton.commands.kernels import UsageError, UserError, suggestion
@@ -15,17 +16,39 @@ examples:
   tile2triton emit gemm.py:gemm --set M=64 --set N=64 --set K=64 -o gemm_triton.py
   tile2triton emit softmax.py --set columns=300 --after lower_program
   tile2triton check softmax.py --set columns=300 --target cuda:90 --target hip:gfx942
+  tile2triton check train.py --target cuda:90 -- --steps 1
+  tile2triton check -m pytest test_softmax.py --target cuda:90
   tile2triton passes
   tile2triton explain reduce_max
 
 exit codes: 0 well, 1 a kernel is wrong, 2 the command is wrong
 """
 
+CHECK = """\
+Compile kernels for GPUs that need not be there.
+
+FILE:KERNEL, and any file with --set, names kernels: each is compiled for the values given.
+
+A file that does something when it is run (a `__main__` block, calls, loops) is a script and is
+run: torch gives tensors without memory on a GPU that is not there, every kernel that the script
+makes is compiled, and a launch gives tensors of the right shapes. Its arguments stand after `--`.
+A file of tests, or any after `-m pytest`, is run by pytest. Any other file names its kernels.
+
+Small tensors, up to 2**20 elements, keep their values, so that lengths and indices steer the
+script. What a kernel would have computed is not known: comparisons of tensors are not made, a
+value that is asked for is 0, a mask is all true, and a time is 1 ms. The report counts these.
+Of a package that is not installed, stand-ins are imported; no kernel takes what they give.
+"""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     parser = _parser()
-    options = parser.parse_args(argv)
+    given = list(sys.argv[1:] if argv is None else argv)
+    # What stands after `--` is the script's own.
+    cut = given.index("--") if "--" in given else len(given)
+    options = parser.parse_args(given[:cut])
+    options.arguments = given[cut + 1 :]
     try:
         return _run(options)
     except TileError as error:
@@ -50,9 +73,7 @@ def _run(options: argparse.Namespace) -> int:
 
             return emit(options.kernel, options.out, options.after, options.set, options.target)
         case "check":
-            from tile2triton.commands.check import check
-
-            return check(options.kernel, options.target, options.set)
+            return _check(options)
         case "passes":
             from tile2triton.commands.passes import passes
 
@@ -61,6 +82,27 @@ def _run(options: argparse.Namespace) -> int:
             from tile2triton.commands.explain import explain
 
             return explain(options.subject)
+
+
+def _check(options: argparse.Namespace) -> int:
+    from tile2triton.commands.check import check
+    from tile2triton.commands.check_script import check_whole, is_script, order_of
+    from tile2triton.targets import TARGETS
+
+    path = Path(options.kernel)
+    of_kernels = bool(options.set) or not path.is_file()
+    if of_kernels or not (options.m or options.arguments or is_script(path)):
+        return check(options.kernel, options.target, options.set)
+    order = order_of(
+        options.kernel,
+        options.target or [row.name for row in TARGETS],
+        options.arguments,
+        runs_tests=options.m == "pytest",
+        compiles=not options.no_compile,
+        seconds=options.timeout,
+        workers=options.jobs,
+    )
+    return check_whole(order, options.json)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -87,9 +129,25 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     check = commands.add_parser(
-        "check", help="compile for GPUs that need not be there; registers, shared memory, spills"
+        "check",
+        help="compile for GPUs that need not be there; registers, shared memory, spills",
+        description=CHECK,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_kernel(check)
+    check.add_argument("-m", choices=("pytest",), help="run the tests of the file")
+    check.add_argument("--no-compile", action="store_true", help="of a script: only transpile")
+    check.add_argument("--json", metavar="OUT", help="of a script: write the report there as well")
+    check.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=float,
+        default=600.0,
+        help="of a script: when to stop it; default: 600",
+    )
+    check.add_argument(
+        "--jobs", metavar="N", type=int, help="of a script: so many compile beside each other"
+    )
     check.add_argument(
         "--target",
         metavar="T",

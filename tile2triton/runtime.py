@@ -73,7 +73,7 @@ def _dispatching(text: str, name: str, path: Path) -> Launcher:
         try:
             return on_gpu(*args, **kwargs)
         except (RuntimeError, ValueError):
-            _require_one_device(name, named(args, kwargs))
+            require_one_device(name, named(args, kwargs))
             raise
 
     def named(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def _dispatching(text: str, name: str, path: Path) -> Launcher:
 
     def launch_on_cpu(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         nonlocal on_cpu
-        _require_one_device(name, named(args, kwargs))
+        require_one_device(name, named(args, kwargs))
         if on_cpu is None:
             on_cpu = _interpreted(text, name, path)
         return on_cpu(*args, **kwargs)
@@ -148,7 +148,7 @@ def _require_triton() -> None:
         )
 
 
-def _require_one_device(name: str, arguments: Mapping[str, Any]) -> None:
+def require_one_device(name: str, arguments: Mapping[str, Any]) -> None:
     """All tensors are on the CPU, or all on one GPU."""
     first: tuple[str, Any] | None = None
     for key, value in arguments.items():

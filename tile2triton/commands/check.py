@@ -4,8 +4,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rewrites.errors import RewriteError
-from rewrites.facts import Facts, Program
 from tile2triton.commands.kernels import (
     Source,
     UsageError,
@@ -16,10 +14,8 @@ from tile2triton.commands.kernels import (
     settings_of,
     suggestion,
 )
-from tile2triton.diagnostics import TileError, from_rewrite_error
-from tile2triton.emit import emit
+from tile2triton.diagnostics import TileError
 from tile2triton.kernel_report import KernelReport
-from tile2triton.pipeline import lower
 from tile2triton.targets import TARGETS
 
 HEADINGS = ("kernel", "target", "registers", "spills", "shared memory", "warps", "stages", "result")
@@ -60,17 +56,8 @@ def _compile(
     # Triton is imported here only: without it, the other commands work.
     from tile2triton.compile_check import check as compile_for
 
-    program = compiled(name, source, settings, target).program
-    facts = Facts(**{key: _copied(value) for key, value in vars(program.facts).items()})
-    try:
-        tree = lower(Program(program.tree, facts), target)
-    except RewriteError as error:
-        raise from_rewrite_error(error, facts.filename) from None
-    return compile_for(emit(tree, facts), facts, (target,), progress=_say)
-
-
-def _copied(value: Any) -> Any:
-    return value.copy() if isinstance(value, (dict, list)) else value
+    text, facts = compiled(name, source, settings, target).emitted_for(target)
+    return compile_for(text, facts, (target,), progress=_say)
 
 
 def _say(report: KernelReport) -> None:

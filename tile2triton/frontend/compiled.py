@@ -17,6 +17,7 @@ from tile2triton import targets
 from tile2triton.diagnostics import from_rewrite_error
 from tile2triton.emit import emit
 from tile2triton.frontend.options import Options
+from tile2triton.observing import observer, refusals_of
 from tile2triton.pipeline import lower
 from tile2triton.printer import to_source
 
@@ -46,9 +47,17 @@ class CompiledKernel:
         self.name = program.facts.name
         if not options.uses_tma:
             program.facts.hints["descriptors"] = False
-        facts = _own(program.facts)
-        self.triton_source: str = emit(self._lowered(facts), facts)
+        with refusals_of(self.name):
+            self.triton_source, _ = self.emitted_for(self.target)
         self._lock = threading.Lock()
+        follower = observer()
+        if follower is not None:
+            follower.made(self)
+
+    def emitted_for(self, target: str) -> tuple[str, Facts]:
+        """The Triton source for a target, and what lowering found out for it."""
+        facts = _own(self.program.facts)
+        return emit(self._lowered(facts, target), facts), facts
 
     def get_kernel_source(self, kernel_only: bool = True) -> str:
         """The Triton source, by TileLang's name for it."""
@@ -62,7 +71,7 @@ class CompiledKernel:
 
     def after(self, name: str) -> str:
         """The program as it is after the pass of that name; "trace" is before the first."""
-        return to_source(self._lowered(_own(self.program.facts), after=name))
+        return to_source(self._lowered(_own(self.program.facts), self.target, after=name))
 
     def reference(self, *arrays: Any) -> Any:
         """What the kernel means, on NumPy arrays: its output, a tuple of several, or None."""
@@ -82,9 +91,7 @@ class CompiledKernel:
         with self._lock:
             found = self.__dict__.get("_launcher")
             if found is None:
-                from tile2triton.runtime import load
-
-                found = self.__dict__["_launcher"] = load(self.triton_source, self.name)
+                found = self.__dict__["_launcher"] = self._loaded()
                 # Python looks `__call__` up in the type, so the object gets a type of its own.
                 body = {"__call__": staticmethod(found), "__doc__": type(self).__doc__}
                 self.__class__ = type("CompiledKernel", (CompiledKernel,), body)
@@ -93,9 +100,17 @@ class CompiledKernel:
     def __repr__(self) -> str:
         return f"<tile2triton kernel {self.name} for {self.target}>"
 
-    def _lowered(self, facts: Facts, after: str | None = None) -> ast.Module:
+    def _loaded(self) -> Callable[..., Any]:
+        follower = observer()
+        if follower is not None:
+            return follower.load(self)
+        from tile2triton.runtime import load
+
+        return load(self.triton_source, self.name)
+
+    def _lowered(self, facts: Facts, target: str, after: str | None = None) -> ast.Module:
         try:
-            return lower(Program(self.program.tree, facts), self.target, after)
+            return lower(Program(self.program.tree, facts), target, after)
         except RewriteError as error:
             raise from_rewrite_error(error, facts.filename) from None
 

@@ -21,6 +21,7 @@ from tile2triton.frontend.scopes import Scope
 from tile2triton.frontend.statics import named
 from tile2triton.frontend.tracer import Tracer
 from tile2triton.frontend.values import Buffer, Dynamic
+from tile2triton.observing import refusals_of
 
 
 class Undeclared(Dynamic):
@@ -33,14 +34,14 @@ class Undeclared(Dynamic):
 
 def trace_prim_func(captured: Captured, out_idx: Sequence[int] = ()) -> Program:
     """The tile program of a T.prim_func; `out_idx` says which tensors are outputs."""
-    trace = _Trace(captured)
-    return trace.lazy(out_idx)
+    with refusals_of(captured.function.__name__):
+        return _Trace(captured).lazy(out_idx)
 
 
 def trace_eager(captured: Captured, statics: dict[str, Any], consts: dict[str, int]) -> Program:
     """The tile program of an eager kernel for these static arguments and T.const sizes."""
-    trace = _Trace(captured)
-    return trace.eager(statics, consts)
+    with refusals_of(captured.function.__name__):
+        return _Trace(captured).eager(statics, consts)
 
 
 class _Trace:

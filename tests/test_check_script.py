@@ -1,0 +1,341 @@
+"""`tile2triton check SCRIPT`: which kernels are found in a script, and how the script ends."""
+
+import json
+import textwrap
+
+import pytest
+
+from tile2triton.cli import main
+
+HEAD = """\
+import torch
+import tile2triton
+import tile2triton.language as T
+
+
+@tile2triton.kernel(out_idx=[1])
+def scale(n, factor=2.0, block=64, dtype="float16"):
+    @T.prim_func
+    def scale_rows(X: T.Tensor((n,), dtype), Y: T.Tensor((n,), dtype)):
+        with T.Kernel(T.ceildiv(n, block), threads=128) as bx:
+            x = T.alloc_fragment((block,), dtype)
+            T.copy(X[bx * block], x)
+            for i in T.Parallel(block):
+                x[i] = x[i] * factor
+            T.copy(x, Y[bx * block])
+
+    return scale_rows
+
+
+@tile2triton.kernel
+def shift(X, Offsets, block=64):
+    n, m = T.const("n, m")
+    X: T.Tensor((n,), "float32")
+    Offsets: T.Tensor((m,), "int32")
+    Y = T.empty((n,), "float32")
+    with T.Kernel(T.ceildiv(n, block), threads=128) as bx:
+        x = T.alloc_fragment((block,), "float32")
+        T.copy(X[bx * block], x)
+        for i in T.Parallel(block):
+            x[i] = x[i] + Offsets[0]
+        T.copy(x, Y[bx * block])
+    return Y
+
+
+@tile2triton.kernel
+def in_place(X, block=64):
+    n = T.const("n")
+    X: T.Tensor((n,), "int32")
+    with T.Kernel(T.ceildiv(n, block), threads=128) as bx:
+        x = T.alloc_fragment((block,), "int32")
+        T.copy(X[bx * block], x)
+        for i in T.Parallel(block):
+            x[i] = x[i] + 1
+        T.copy(x, X[bx * block])
+
+
+@tile2triton.kernel
+def wrong(X):
+    n = T.const("n")
+    X: T.Tensor((n,), "float32")
+    with T.Kernel(1, threads=128) as bx:
+        x = T.alloc_fragment((64, 64), "float32")
+        T.reduce_sum(x, x, dim=1)
+
+
+"""
+
+# Each runs scripts in processes of their own, which takes seconds.
+pytestmark = pytest.mark.compile
+
+
+@pytest.fixture
+def check(tmp_path, capfd):
+    """Run `check` on a script: its exit code, the report, and the report for machines."""
+
+    def run(body, *options, head=HEAD, arguments=(), targets=("cuda:90",), compiles=False):
+        path, out = tmp_path / "script.py", tmp_path / "out.json"
+        path.write_text(head + textwrap.dedent(body))
+        command = ["check", str(path), "--json", str(out), *options]
+        command += [part for target in targets for part in ("--target", target)]
+        command += [] if compiles else ["--no-compile"]
+        code = main([*command, "--", *arguments])
+        return code, capfd.readouterr().out, json.loads(out.read_text())
+
+    return run
+
+
+def test_a_script_whose_kernels_pass_finishes(check):
+    code, report, found = check(
+        """
+        if __name__ == "__main__":
+            import sys
+            n = int(sys.argv[1])
+            x = torch.randn(n, device="cuda", dtype=torch.float16)
+            y = scale(n)(x)
+            assert y.shape == (500,) and y.dtype == torch.float16 and y.is_cuda
+            torch.testing.assert_close(y, x * 2)
+        """,
+        arguments=("500",),
+        targets=("cuda:90", "hip:gfx942"),
+    )
+    assert code == 0
+    assert "the script finished\n  1 comparison of tensors not made" in report
+    (kernel,) = found["kernels"]
+    assert (kernel["name"], kernel["launches"], kernel["ok"]) == ("scale_rows", 1, True)
+    assert set(kernel["paths"]) == {"cuda:90", "hip:gfx942"}
+
+
+def test_kernels_are_compiled_for_each_target_once(check):
+    code, report, found = check(
+        """
+        for _ in range(3):
+            scale(512)(torch.randn(512, device="cuda", dtype=torch.float16))
+        """,
+        targets=("cuda:90", "hip:gfx942"),
+        compiles=True,
+    )
+    assert code == 0
+    (kernel,) = found["kernels"]
+    assert kernel["launches"] == 3
+    assert [row["target"] for row in kernel["reports"]] == ["cuda:90", "hip:gfx942"]
+    assert all(row["registers"] > 0 for row in kernel["reports"])
+    assert "scale_rows_kernel" in report and "1 of 1 kernels passed" in report
+
+
+def test_a_kernel_that_does_not_fit_a_target_fails_the_check(check):
+    code, report, found = check(
+        """
+        x = torch.randn(512, device="cuda").to(torch.float8_e4m3fn)
+        scale(512, dtype="float8_e4m3fn")(x)
+        """,
+        targets=("cuda:90", "cuda:80"),
+        compiles=True,
+    )
+    assert code == 1
+    assert found["how"] == "finished"
+    assert [row["ok"] for row in found["kernels"][0]["reports"]] == [True, False]
+    assert "T2T405" in report
+
+
+def test_a_refused_kernel_is_named_with_its_place(check):
+    code, report, found = check(
+        """
+        scale(64)(torch.randn(64, device="cuda", dtype=torch.float16))
+        wrong(torch.randn(64, device="cuda"))
+        """
+    )
+    assert code == 1
+    assert found["how"] == "refused"
+    assert [one["name"] for one in found["refusals"]] == ["wrong"]
+    assert "T.reduce_sum(x, x, dim=1)" in report
+    assert "1 of 2 kernels passed" in report
+
+
+def test_a_refused_kernel_counts_where_the_script_catches_the_error(check):
+    code, _, found = check(
+        """
+        try:
+            wrong(torch.randn(64, device="cuda"))
+        except Exception:
+            pass
+        scale(64)(torch.randn(64, device="cuda", dtype=torch.float16))
+        """
+    )
+    assert (code, found["how"], len(found["refusals"])) == (1, "finished", 1)
+
+
+@pytest.mark.parametrize(
+    ("argument", "said"),
+    [
+        ("torch.randn(65, device='cuda', dtype=torch.float16)", "must be of shape"),
+        ("torch.randn(64, device='cuda')", "must be torch.float16"),
+        ("torch.randn(128, device='cuda', dtype=torch.float16)[::2]", "must be contiguous"),
+        ("None", "must be a torch.Tensor"),
+    ],
+)
+def test_arguments_are_checked_as_in_a_launch(check, argument, said):
+    code, report, found = check(f"scale(64)({argument})\n")
+    assert (code, found["how"]) == (1, "exception")
+    assert said in report
+
+
+def test_tensors_on_two_devices_are_refused(check):
+    code, report, _ = check("shift(torch.randn(64, device='cuda'), torch.zeros(1).int())\n")
+    assert code == 1
+    assert "must be on cuda" in report
+
+
+def test_lengths_and_indices_steer_the_script(check):
+    code, _, found = check(
+        """
+        lengths = torch.tensor([3, 64, 100], device="cuda", dtype=torch.int32)
+        starts = torch.nn.functional.pad(torch.cumsum(lengths, 0), (1, 0)).int()
+        total = starts[-1].item()
+        assert total == 167 and lengths.max().item() == 100
+        for start, end in zip(starts[:-1].tolist(), starts[1:].tolist()):
+            if end - start > 50:
+                scale(end - start)(torch.randn(end - start, device="cuda").half())
+        mask = torch.arange(10, device="cuda") > 6
+        assert mask.nonzero().shape == (3, 1)
+        """
+    )
+    assert code == 0
+    assert [kernel["constants"]["n"] for kernel in found["kernels"]] == ["64", "100"]
+    assert found["guesses"] == 0
+
+
+def test_what_a_kernel_writes_is_not_known(check):
+    code, _, found = check(
+        """
+        x = torch.arange(64, device="cuda", dtype=torch.int32)
+        view = x[10:]
+        assert view[0].item() == 10
+        in_place(x)
+        assert view[0].item() == 0, "a guess"
+        assert (x - 5).abs().max() < 1e-3
+        if (x > 7).any():
+            raise SystemExit("a guess is no reason to fail")
+        """
+    )
+    assert code == 0
+    assert found["guesses"] == 3
+
+
+def test_a_mask_that_is_not_known_lets_all_through(check):
+    code, _, _ = check(
+        """
+        y = scale(64)(torch.randn(64, device="cuda", dtype=torch.float16))
+        assert y[y > 0].shape == (64,)
+        """
+    )
+    assert code == 0
+
+
+def test_kernels_in_a_backward_pass_are_found(check):
+    code, _, found = check(
+        """
+        class Scale(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return scale(x.numel())(x)
+
+            @staticmethod
+            def backward(ctx, grad):
+                return scale(grad.numel(), 3.0)(grad.contiguous())
+
+        x = torch.randn(64, device="cuda", dtype=torch.float16, requires_grad=True)
+        Scale.apply(x).sum().backward()
+        assert x.grad.shape == x.shape and x.grad.is_cuda
+        """
+    )
+    assert code == 0
+    assert [kernel["constants"]["factor"] for kernel in found["kernels"]] == ["2.0", "3.0"]
+
+
+def test_the_gpu_is_that_of_the_first_target(check):
+    body = """
+        scale(64)
+        print(torch.cuda.get_device_capability(), torch.version.hip is not None)
+        print(torch.cuda.get_device_properties(0).multi_processor_count)
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record(); end.record(); torch.cuda.synchronize()
+        print(start.elapsed_time(end))
+        """
+    assert check(body)[2]["output"].split("\n")[-4:-1] == ["(9, 0) False", "132", "1.0"]
+    on_hip = check(body, targets=("hip:gfx942",))[2]
+    assert on_hip["output"].split("\n")[-4:-1] == ["(9, 4) True", "304", "1.0"]
+
+
+def test_an_exception_of_the_script_is_its_own(check):
+    code, report, found = check("scale(64)\nraise KeyError('mine')\n")
+    assert (code, found["how"]) == (1, "exception")
+    assert "KeyError: 'mine'" in report
+    assert found["where"].endswith("script.py:57")
+
+
+def test_a_script_without_kernels_does_not_pass(check):
+    code, report, _ = check("print('nothing')\n")
+    assert code == 1
+    assert "no kernel was made" in report
+
+
+def test_a_script_that_hangs_is_stopped(check):
+    code, report, found = check("import time\nscale(64)\ntime.sleep(100)\n", "--timeout", "25")
+    assert (code, found["how"]) == (1, "timed out")
+    assert "stopped after 25 s" in report
+    assert len(found["kernels"]) == 1
+
+
+def test_a_script_that_ends_its_process_is_no_success(check):
+    code, report, _ = check("import os\nscale(64)\nos._exit(0)\n")
+    assert code == 1
+    assert "ended abruptly (exit 0)" in report
+
+
+def test_a_missing_package_is_stood_in_for(check):
+    code, report, found = check(
+        """
+        from no_such_package.layers import reference
+
+        x = torch.randn(64, device="cuda", dtype=torch.float16)
+        y = scale(64)(x)
+        expected = reference(x).float() + 1
+        torch.testing.assert_close(y.float(), expected)
+        assert (y - expected).abs().max() < 1e-2
+        """
+    )
+    assert code == 0
+    assert found["absent"] == ["no_such_package"]
+    assert "stand-ins took the place of no_such_package" in report
+
+
+def test_a_missing_package_is_needed_where_a_kernel_takes_its_result(check):
+    code, report, found = check("import no_such_package\nscale(64)(no_such_package.tensor())\n")
+    assert (code, found["how"]) == (1, "package")
+    assert "needs no_such_package" in report
+
+
+def test_a_file_of_tests_is_run_by_pytest(check):
+    code, _, found = check(
+        """
+        def test_scale():
+            x = torch.randn(64, device="cuda", dtype=torch.float16)
+            torch.testing.assert_close(scale(64)(x), x * 2)
+        """
+    )
+    assert (code, found["how"], len(found["kernels"])) == (0, "finished", 1)
+
+
+def test_times_are_stand_ins(check):
+    code, _, found = check(
+        """
+        from triton.testing import do_bench
+        kernel = scale(64)
+        x = torch.randn(64, device="cuda", dtype=torch.float16)
+        assert do_bench(lambda: kernel(x)) == 1.0
+        """
+    )
+    assert code == 0
+    assert found["kernels"][0]["launches"] == 1

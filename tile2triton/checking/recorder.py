@@ -1,0 +1,138 @@
+"""Follows the kernels of a script: each is transpiled for every target, launching it runs none."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rewrites.facts import Facts
+from tile2triton.compile_job import jobs
+from tile2triton.diagnostics import Diagnostic, TileError
+from tile2triton.module_cache import write_module
+from tile2triton.runtime import import_module, require_one_device
+from tile2triton.targets import target
+
+if TYPE_CHECKING:
+    from tile2triton.frontend.compiled import CompiledKernel
+
+Event = dict[str, Any]
+Tell = Callable[[Event], None]
+
+
+class Recorder:
+    """Tells of every kernel once, by what it was emitted as, and of every refusal."""
+
+    def __init__(self, targets: Sequence[str], tell: Tell) -> None:
+        self.targets = targets
+        self.tell = tell
+        self.numbers: dict[str, int] = {}
+        self.told: list[TileError] = []
+        self.launched: dict[int, int] = {}
+
+    def made(self, kernel: CompiledKernel) -> None:
+        """Transpile for the other targets, and say what is to be compiled."""
+        if kernel.triton_source in self.numbers:
+            return
+        number = self.numbers[kernel.triton_source] = len(self.numbers)
+        facts = kernel.program.facts
+        self.tell(
+            {
+                "event": "kernel",
+                "number": number,
+                "name": kernel.name,
+                "file": facts.filename,
+                "line": first_line(kernel.program.tree),
+                "constants": {key: repr(value) for key, value in facts.constants.items()},
+                "settings": facts.settings,
+                "targets": {name: self._for_target(kernel, name) for name in self.targets},
+            }
+        )
+
+    def refused(self, name: str, error: TileError) -> None:
+        """Say so once, however often the error passes by."""
+        if any(error is one for one in self.told):
+            return
+        self.told.append(error)
+        self.tell({"event": "refused", "name": name, "problems": problems(error)})
+
+    def load(self, kernel: CompiledKernel) -> Callable[..., Any]:
+        """The launcher, with all its checks of arguments; its kernels are not run."""
+        text, name = kernel.triton_source, kernel.name
+        number = self.numbers[text]
+        launcher = getattr(import_module(text, write_module(text, name), "_checked"), name)
+
+        names = tuple(inspect.signature(launcher).parameters)
+
+        @functools.wraps(launcher)
+        def launch(*args: Any, **kwargs: Any) -> Any:
+            require_one_device(name, dict(zip(names, args, strict=False)) | kwargs)
+            result = launcher(*args, **kwargs)
+            if number not in self.launched:
+                self.tell({"event": "launched", "number": number})
+            self.launched[number] = self.launched.get(number, 0) + 1
+            return result
+
+        return launch
+
+    def _for_target(self, kernel: CompiledKernel, name: str) -> Event:
+        try:
+            text, facts = kernel.emitted_for(name)
+        except TileError as error:
+            return {"problems": problems(error)}
+        path = str(write_module(text, kernel.name))
+        return {
+            "path": path,
+            "jobs": [dataclasses.asdict(job) for job in jobs(path, facts, target(name))],
+            "erased": erased(facts),
+        }
+
+
+def erased(facts: Facts) -> list[Event]:
+    """Everything of the user's that the emitted text lacks, and why."""
+    rows = [
+        {
+            "construct": one.construct,
+            "file": one.filename or facts.filename,
+            "line": one.line,
+            "reason": one.reason,
+        }
+        for one in facts.erased
+    ]
+    for name in facts.hints:
+        if name != "descriptors":
+            construct = name if name.startswith("T.") else f"T.{name}"
+            reason = "a hint, which changes no result"
+            rows.append({"construct": construct, "file": "", "line": 0, "reason": reason})
+    return rows
+
+
+def problems(error: TileError) -> list[Event]:
+    """The diagnostics of an error, rendered and in parts."""
+    return [problem(one) for one in error.diagnostics]
+
+
+def problem(one: Diagnostic) -> Event:
+    return {
+        "code": one.code,
+        "message": one.message,
+        "file": one.filename,
+        "line": one.line,
+        "text": one.render(),
+    }
+
+
+def first_line(tree: Any) -> int:
+    """Where the kernel's function starts."""
+    return next((node.lineno for node in tree.body if hasattr(node, "name")), 0)
+
+
+def short(path: str) -> str:
+    """A path as the user would type it here."""
+    try:
+        return str(Path(path).resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return path

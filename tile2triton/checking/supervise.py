@@ -1,0 +1,222 @@
+"""Runs a script in a process of its own, compiles what it makes meanwhile, and reports."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tile2triton.checking.results import Kernel, Problem, Refusal, Result
+from tile2triton.compile_job import Job
+from tile2triton.compile_pool import SECONDS_A_KERNEL, CompilePool
+from tile2triton.kernel_report import KernelReport
+
+Event = dict[str, Any]
+# More missing packages than this, and the script is given up.
+MOST_PACKAGES = 8
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to check, and how."""
+
+    script: str
+    targets: tuple[str, ...]
+    arguments: tuple[str, ...] = ()
+    pytest: bool = False
+    compiles: bool = True
+    seconds: float = 600.0
+    seconds_a_kernel: float = SECONDS_A_KERNEL
+    workers: int | None = None
+
+
+@dataclass
+class _Run:
+    """What one run of the script has told so far."""
+
+    kernels: dict[int, Kernel] = field(default_factory=dict)
+    refusals: list[Refusal] = field(default_factory=list)
+    reports: list[tuple[Kernel, str, Future[KernelReport]]] = field(default_factory=list)
+    end: Event | None = None
+
+
+def check_script(order: Order, say: Callable[[str], None] = lambda line: None) -> Result:
+    """Run the script without a GPU; `say` gets a line of progress for each kernel.
+
+    A package that is not installed is replaced by stand-ins and the script begins anew.
+    """
+    absent: list[str] = []
+    while True:
+        with CompilePool(order.seconds_a_kernel, workers=order.workers) as pool:
+            run, output, returncode, hung = _once(order, absent, pool, say)
+            _collect(run, say)
+        package = (run.end or {}).get("package")
+        if package is None or package in absent or len(absent) == MOST_PACKAGES:
+            return _result(order, run, absent, output, returncode, hung)
+        say(f"{package} is not installed: beginning anew with stand-ins for what it has")
+        absent.append(package)
+
+
+def _once(
+    order: Order, absent: Sequence[str], pool: CompilePool, say: Callable[[str], None]
+) -> tuple[_Run, str, int, bool]:
+    run = _Run()
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        process, events = _started(order, absent, output)
+        hung = threading.Event()
+        timer = threading.Timer(order.seconds, _stop, (process, hung))
+        timer.start()
+        try:
+            for event in _told(events):
+                _take(event, run, order, pool, say)
+        finally:
+            timer.cancel()
+            _kill(process)
+            process.wait()
+        output.seek(0)
+        return run, output.read(), process.returncode, hung.is_set()
+
+
+def _started(
+    order: Order, absent: Sequence[str], output: Any
+) -> tuple[subprocess.Popen[bytes], int]:
+    reading, writing = os.pipe()
+    told = {
+        "script": order.script,
+        "arguments": order.arguments,
+        "pytest": order.pytest,
+        "targets": order.targets,
+        "absent": absent,
+        "events": writing,
+    }
+    root = str(Path(__file__).parents[2])
+    paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tile2triton.checking.child", json.dumps(told)],
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        pass_fds=(writing,),
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        # A group of its own, so that what the script starts can be ended with it.
+        start_new_session=True,
+    )
+    os.close(writing)
+    return process, reading
+
+
+def _told(events: int) -> Iterator[Event]:
+    with os.fdopen(events, errors="replace") as lines:
+        for line in lines:
+            try:
+                yield json.loads(line)
+            except json.JSONDecodeError:
+                # The process was ended in the middle of a line.
+                return
+
+
+def _stop(process: subprocess.Popen[bytes], hung: threading.Event) -> None:
+    hung.set()
+    _kill(process)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        process.kill()
+
+
+def _take(
+    event: Event, run: _Run, order: Order, pool: CompilePool, say: Callable[[str], None]
+) -> None:
+    match event["event"]:
+        case "kernel":
+            kernel = _kernel(event)
+            run.kernels[event["number"]] = kernel
+            say(f"{kernel.name} ({kernel.file}:{kernel.line}) transpiled")
+            for target, made in event["targets"].items():
+                for job in made.get("jobs", ()) if order.compiles else ():
+                    run.reports.append((kernel, target, pool.submit(_job(job))))
+        case "refused":
+            refusal = Refusal(event["name"], [Problem(**one) for one in event["problems"]])
+            run.refusals.append(refusal)
+            say(f"{refusal.name or 'a kernel'} refused: {refusal.first}")
+        case "launched":
+            run.kernels[event["number"]].launches = 1
+        case "end":
+            run.end = event
+            for number, count in event["launches"].items():
+                run.kernels[int(number)].launches = count
+
+
+def _kernel(event: Event) -> Kernel:
+    kernel = Kernel(event["name"], event["file"], event["line"])
+    kernel.constants = event["constants"]
+    kernel.settings = event["settings"]
+    for target, made in event["targets"].items():
+        kernel.paths[target] = made.get("path", "")
+        kernel.refused[target] = [Problem(**one) for one in made.get("problems", ())]
+        for row in made.get("erased", ()):
+            if row not in kernel.erased:
+                kernel.erased.append(row)
+    return kernel
+
+
+def _job(fields: Event) -> Job:
+    fields = dict(fields)
+    fields["types"] = tuple(fields["types"])
+    fields["elements"] = tuple(fields["elements"])
+    fields["attributes"] = {
+        int(key): [tuple(pair) for pair in pairs] for key, pairs in fields["attributes"].items()
+    }
+    return Job(**fields)
+
+
+def _collect(run: _Run, say: Callable[[str], None]) -> None:
+    for kernel, target, future in run.reports:
+        report = future.result()
+        kernel.reports.append(report)
+        result = "ok" if report.ok else "failed"
+        say(f"{report.kernel} for {target}: {result} ({report.seconds:.1f} s)")
+
+
+def _result(
+    order: Order, run: _Run, absent: list[str], output: str, returncode: int, hung: bool
+) -> Result:
+    end = run.end or {}
+    how, detail = end.get("how"), end.get("detail", "")
+    if hung:
+        how, detail = "timed out", f"stopped after {order.seconds:g} s"
+    elif how is None:
+        how, detail = "exception", f"the process ended abruptly (exit {returncode})"
+    needed = [name for name in end.get("absent", ()) if name in absent]
+    if how == "exception" and needed:
+        how, detail = "package", f"needs {', '.join(needed)}: {detail}"
+    elif how == "package":
+        detail = f"needs {end['package']}"
+    return Result(
+        script=order.script,
+        targets=order.targets,
+        kernels=list(run.kernels.values()),
+        refusals=run.refusals,
+        how=how,
+        detail=detail,
+        where=end.get("where", ""),
+        traceback=end.get("traceback", ""),
+        output=output[-20000:],
+        absent=absent,
+        comparisons=end.get("comparisons", 0),
+        guesses=end.get("guesses", 0),
+        guessed_at=end.get("guessed_at", []),
+        compiled=order.compiles,
+    )

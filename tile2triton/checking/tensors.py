@@ -1,0 +1,331 @@
+"""Tensors without memory on a GPU that poses as present; small ones keep their values.
+
+A tensor is a fake tensor of torch's: it has a shape, a type and strides. Torch itself takes it for
+one on the CPU, since it refuses to differentiate on a GPU whose driver is not there; the device
+that the script sees is kept beside it. Beside it too are its values, where they are known at small
+cost, so that lengths, offsets and masks can steer the script as they would.
+
+What is not known has a guess: 0, or what a comparison of zeros gives. See `Guess`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+# Fake tensors import it, which must happen before anything of `torch.cuda` is replaced.
+import torch._dynamo.config
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    FakeTensor,
+    FakeTensorMode,
+    UnsupportedOperatorException,
+)
+from torch.utils._mode_utils import no_dispatch
+from torch.utils._pytree import tree_flatten, tree_map
+
+CPU = torch.device("cpu")
+GPU = torch.device("cuda", 0)
+
+# Larger tensors have shapes only.
+MOST_ELEMENTS = 1 << 20
+# Products of matrices with more multiplications have shapes only.
+MOST_MULTIPLICATIONS = 1 << 26
+
+Guess = bool | int | float
+
+
+@dataclass
+class Memory:
+    """What views of one storage share: whether the values in it are known."""
+
+    known: bool = True
+
+
+@dataclass
+class Notes:
+    """What is known of a fake tensor beside its shape."""
+
+    device: torch.device = CPU
+    values: torch.Tensor | None = None
+    memory: Memory | None = None
+    # What stands for every element where the values are not known.
+    guess: Guess = 0
+
+
+def notes_of(tensor: torch.Tensor) -> Notes:
+    """The notes on a tensor, which get lost where torch makes a new object for it."""
+    found = tensor.__dict__.get("tile2triton_notes")
+    if found is None:
+        found = tensor.__dict__["tile2triton_notes"] = Notes()
+    return found  # type: ignore[no-any-return]
+
+
+def values_of(tensor: torch.Tensor) -> torch.Tensor | None:
+    """The values, where they are known."""
+    if not isinstance(tensor, FakeTensor):
+        return tensor
+    notes = notes_of(tensor)
+    if notes.values is None or (notes.memory is not None and not notes.memory.known):
+        return None
+    return notes.values
+
+
+def forget(tensor: torch.Tensor) -> None:
+    """From now on the values of the tensor, and of all views of it, are not known."""
+    notes = notes_of(tensor)
+    notes.guess = 0
+    if notes.memory is not None:
+        notes.memory.known = False
+
+
+class Tensors(FakeTensorMode):  # type: ignore[misc]
+    """Runs torch's operators on shapes, and on values where these are known and few."""
+
+    def __init__(self) -> None:
+        super().__init__(allow_non_fake_inputs=True)
+        self.nested = False
+        # Where the tensors are that are being made from nothing.
+        self.device = CPU
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if self.nested:
+            return super().__torch_dispatch__(func, types, args, kwargs)
+        self.nested = True
+        try:
+            with torch._C.DisableTorchFunction():
+                return self._run(func, types, args, kwargs)
+        finally:
+            self.nested = False
+
+    def _run(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        tensors = [x for x in tree_flatten((args, kwargs))[0] if isinstance(x, torch.Tensor)]
+        written = list(_written(func, args, kwargs))
+        if func is torch.ops.aten._local_scalar_dense.default:
+            return scalar_of(args[0])
+        guess = _guess(func, args)
+        values, computed = self._computed(func, args, kwargs, tensors)
+        try:
+            result = super().__torch_dispatch__(func, types, args, kwargs)
+        except (
+            DataDependentOutputException,
+            DynamicOutputShapeException,
+            UnsupportedOperatorException,
+        ):
+            if not computed:
+                values, computed = self._stand_in(func, args, kwargs), False
+            result = tree_map(self._shape_of, values)
+        for tensor in written:
+            if not computed:
+                forget(tensor)
+                notes_of(tensor).guess = guess
+        device = next((notes_of(x).device for x in tensors if is_on_gpu(x)), None)
+        self._note(result, values if computed else None, device, guess, tensors)
+        return result
+
+    def _computed(
+        self, func: Any, args: Any, kwargs: Any, tensors: list[torch.Tensor]
+    ) -> tuple[Any, bool]:
+        """The result of the operator on the values, and whether there is one."""
+        if func is torch.ops.prim.device.default or _is_costly(func, args):
+            return None, False
+        if any(values_of(x) is None or x.numel() > MOST_ELEMENTS for x in tensors):
+            return None, False
+        if not tensors and _elements(args) > MOST_ELEMENTS:
+            return None, False
+        given, named = tree_map(_value, (args, kwargs))
+        try:
+            with no_dispatch():
+                if func in _EMPTY:
+                    # What memory held before must not steer a script.
+                    result = func(*given, **named).zero_()
+                else:
+                    result = func(*given, **named)
+        except (RuntimeError, NotImplementedError, TypeError, IndexError, ValueError):
+            # What is wrong with the call, the shapes will tell; else it is not known.
+            return None, False
+        made = [x for x in tree_flatten(result)[0] if isinstance(x, torch.Tensor)]
+        if any(x.numel() > MOST_ELEMENTS for x in made):
+            return None, False
+        return result, True
+
+    def _stand_in(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """The largest result of an operator whose shape hangs on values that are not known."""
+        zeros, named = tree_map(_ones, (args, kwargs))
+        with no_dispatch():
+            return func(*zeros, **named)
+
+    def _shape_of(self, value: Any) -> Any:
+        if not isinstance(value, torch.Tensor):
+            return value
+        return self.from_tensor(value.detach(), static_shapes=True)
+
+    def _note(
+        self,
+        result: Any,
+        values: Any,
+        device: torch.device | None,
+        guess: Guess,
+        tensors: list[torch.Tensor],
+    ) -> None:
+        results = [x for x in tree_flatten(result)[0] if isinstance(x, FakeTensor)]
+        known = [x for x in tree_flatten(values)[0] if isinstance(x, torch.Tensor)]
+        inputs = {id(x) for x in tensors}
+        for index, tensor in enumerate(results):
+            if id(tensor) in inputs:
+                continue
+            notes = notes_of(tensor)
+            notes.device = device or self.device
+            notes.guess = guess
+            value = known[index] if len(known) == len(results) else None
+            if value is not None and value.shape == tensor.shape and value.dtype == tensor.dtype:
+                notes.values = value
+                notes.memory = _memory_of(value, tensors)
+
+
+def is_on_gpu(tensor: torch.Tensor) -> bool:
+    """Whether the script takes the tensor to be on the GPU."""
+    return isinstance(tensor, FakeTensor) and notes_of(tensor).device.type == "cuda"
+
+
+def scalar_of(tensor: torch.Tensor) -> Guess:
+    """The one element of a tensor, or the guess for it."""
+    values = values_of(tensor)
+    if values is not None:
+        with no_dispatch():
+            return values.item()  # type: ignore[no-any-return]
+    return _typed(notes_of(tensor).guess, tensor.dtype)
+
+
+def array_of(tensor: torch.Tensor) -> torch.Tensor:
+    """The values of a tensor, or as many guesses, on the CPU."""
+    values = values_of(tensor)
+    with no_dispatch():
+        if values is not None:
+            return values
+        return torch.full(tuple(tensor.shape), notes_of(tensor).guess, dtype=tensor.dtype)
+
+
+def _typed(guess: Guess, dtype: torch.dtype) -> Guess:
+    if dtype == torch.bool:
+        return bool(guess)
+    return float(guess) if dtype.is_floating_point else int(guess)
+
+
+def _value(value: Any) -> Any:
+    return values_of(value) if isinstance(value, torch.Tensor) else value
+
+
+def _ones(value: Any) -> Any:
+    """A tensor of ones: a mask that lets everything through."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    known = values_of(value)
+    return torch.ones(tuple(value.shape), dtype=value.dtype) if known is None else known
+
+
+def _memory_of(value: torch.Tensor, tensors: list[torch.Tensor]) -> Memory:
+    """The memory of the input that the value is a view of, or new memory."""
+    storage = value.untyped_storage()._cdata
+    for tensor in tensors:
+        given = values_of(tensor)
+        if isinstance(tensor, FakeTensor) and given is not None:
+            if given.untyped_storage()._cdata == storage:
+                return notes_of(tensor).memory or Memory()
+    return Memory()
+
+
+def _written(func: Any, args: Any, kwargs: Any) -> Iterator[torch.Tensor]:
+    """The arguments that the operator writes to."""
+    for index, argument in enumerate(func._schema.arguments):
+        if argument.alias_info is None or not argument.alias_info.is_write:
+            continue
+        value = args[index] if index < len(args) else kwargs.get(argument.name)
+        for one in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(one, torch.Tensor):
+                yield one
+
+
+ATEN = torch.ops.aten
+_EMPTY = (
+    ATEN.empty.memory_format,
+    ATEN.empty_like.default,
+    ATEN.empty_strided.default,
+    ATEN.new_empty.default,
+    ATEN.new_empty_strided.default,
+)
+_PRODUCTS = (ATEN.mm.default, ATEN.bmm.default, ATEN.addmm.default, ATEN.baddbmm.default)
+
+
+def _is_costly(func: Any, args: Any) -> bool:
+    if func in _PRODUCTS:
+        left, right = [x for x in args if isinstance(x, torch.Tensor)][-2:]
+        return bool(left.numel() * right.shape[-1] > MOST_MULTIPLICATIONS)
+    return "conv" in func.name() or "attention" in func.name()
+
+
+def _elements(args: Any) -> int:
+    """How many elements an operator makes from nothing: its sizes are its first numbers."""
+    largest = 1
+    for value in args:
+        if isinstance(value, (list, tuple)) and all(isinstance(x, int) for x in value):
+            largest = max(largest, math.prod(value))
+        elif isinstance(value, int):
+            largest = max(largest, value)
+    return largest
+
+
+_COMPARISONS: dict[str, Any] = {
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b,
+    "logical_and": lambda a, b: bool(a) and bool(b),
+    "logical_or": lambda a, b: bool(a) or bool(b),
+    "bitwise_and": lambda a, b: bool(a) and bool(b),
+    "bitwise_or": lambda a, b: bool(a) or bool(b),
+    "isclose": lambda a, b: True,
+    "isfinite": lambda a: True,
+    "logical_not": lambda a: not a,
+    "bitwise_not": lambda a: not a,
+}
+# What changes neither 0 nor a truth.
+_KEEPING = "all any _to_copy clone detach view reshape expand unsqueeze squeeze max min amax amin"
+
+
+def _guess(func: Any, args: Any) -> Guess:
+    """What the operator makes of guesses: of a comparison a truth, of all else 0."""
+    name = func.name().partition("::")[2].partition(".")[0]
+    operands = list(_guesses(args))
+    if name in _COMPARISONS and operands:
+        try:
+            return bool(_COMPARISONS[name](*operands[:2]))
+        except TypeError:
+            return False
+    if name in _KEEPING.split() and operands:
+        return operands[0]
+    return 0
+
+
+def _guesses(args: Iterable[Any]) -> Iterator[Guess]:
+    for value in args:
+        if isinstance(value, torch.Tensor):
+            yield _guess_of(value)
+        elif isinstance(value, (bool, int, float)):
+            yield value
+
+
+def _guess_of(tensor: torch.Tensor) -> Guess:
+    values = values_of(tensor)
+    if values is not None and values.numel() == 1:
+        with no_dispatch():
+            return values.item()  # type: ignore[no-any-return]
+    return notes_of(tensor).guess if isinstance(tensor, FakeTensor) else 0
