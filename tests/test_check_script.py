@@ -339,3 +339,51 @@ def test_times_are_stand_ins(check):
     )
     assert code == 0
     assert found["kernels"][0]["launches"] == 1
+
+
+def test_tensors_made_in_a_backward_pass_are_on_the_gpu(check):
+    code, _, _ = check(
+        """
+        class Scale(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return scale(x.numel())(x)
+
+            @staticmethod
+            def backward(ctx, grad):
+                made = torch.zeros(64, device=grad.device, dtype=torch.float16)
+                assert made.is_cuda and made.sum().item() == 0
+                return scale(64)(made)
+
+        x = torch.randn(64, device="cuda", dtype=torch.float16, requires_grad=True)
+        Scale.apply(x).sum().backward()
+        (grad,) = torch.autograd.grad(Scale.apply(x).sum(), x)
+        assert x.grad.is_cuda and grad.is_cuda
+        """
+    )
+    assert code == 0
+
+
+def test_lengths_that_a_kernel_reads_stay_known(check):
+    code, _, _ = check(
+        """
+        @tile2triton.kernel
+        def from_start(X, Starts, Y, block=64):
+            n, m = T.const("n, m")
+            X: T.Tensor((n,), "float32")
+            Starts: T.Tensor((m,), "int32")
+            Y: T.Tensor((n,), "float32")
+            with T.Kernel(m - 1, threads=128) as b:
+                start = Starts[b]
+                for i in T.Parallel(block):
+                    if start + i < Starts[b + 1]:
+                        Y[start + i] = X[start + i]
+
+        starts = torch.tensor([0, 30, 90], device="cuda", dtype=torch.int32)
+        y = torch.zeros(90, device="cuda")
+        from_start(torch.randn(90, device="cuda"), starts, y)
+        assert starts.tolist() == [0, 30, 90]
+        assert y.sum().item() == 0
+        """
+    )
+    assert code == 0

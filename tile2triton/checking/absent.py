@@ -79,12 +79,12 @@ def _same(self: Absent, *_: Any) -> Absent:
     return self
 
 
-def _below(self: Absent, _: Any) -> bool:
-    return True
+def _below(self: Absent, other: Any) -> Any:
+    return True if isinstance(other, (int, float)) else self
 
 
-def _not_above(self: Absent, _: Any) -> bool:
-    return False
+def _not_above(self: Absent, other: Any) -> Any:
+    return False if isinstance(other, (int, float)) else self
 
 
 for _name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split():

@@ -47,6 +47,8 @@ class Calls(TorchFunctionMode):  # type: ignore[misc]
         self.tensors = tensors
         self.counts = counts
         self.default = CPU
+        # Whether a call is being answered, in which torch would not ask again.
+        self.answering = False
         self.handlers: dict[Any, Handler] = {
             torch.Tensor.device.__get__: lambda x: _device_of(x),
             torch.Tensor.is_cuda.__get__: lambda x: _device_of(x).type == "cuda",
@@ -77,7 +79,24 @@ class Calls(TorchFunctionMode):  # type: ignore[misc]
         }
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
+        before, self.answering = self.answering, True
+        try:
+            return self._answer(func, args, kwargs or {})
+        finally:
+            self.answering = before
+
+    def run_backward(self, *args: Any, **kwargs: Any) -> Any:
+        """The backward pass, with the script's own functions in it answered as elsewhere."""
+        if not self.answering:
+            return _run_backward(*args, **kwargs)
+        self.answering = False
+        try:
+            with self:
+                return _run_backward(*args, **kwargs)
+        finally:
+            self.answering = True
+
+    def _answer(self, func: Any, args: Any, kwargs: Any) -> Any:
         handler = self.handlers.get(func)
         if handler is not None:
             return handler(*args, **kwargs)
@@ -214,6 +233,7 @@ def answering(counts: Counts) -> Iterator[None]:
         (torch.testing, "assert_close", assert_close(counts)),
         (torch, "set_default_device", calls.set_default_device),
         (torch, "get_default_device", lambda: calls.default),
+        (torch.autograd, "_engine_run_backward", calls.run_backward),
         (torch.utils, "swap_tensors", _set_data),
     )
     before = [(owner, name, vars(owner)[name]) for owner, name, _ in replaced]
@@ -270,6 +290,7 @@ def _refuse_two_devices(func: Any, args: Any, kwargs: Any) -> None:
         )
 
 
+_run_backward = torch.autograd._engine_run_backward
 _ARITHMETIC = frozenset(
     "add sub mul div matmul mm bmm __add__ __sub__ __mul__ __truediv__ __matmul__ where maximum "
     "minimum cat stack eq ne lt le gt ge".split()

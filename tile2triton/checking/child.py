@@ -17,6 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from tile2triton.checking.absent import Absent, AbsentPackages
 from tile2triton.checking.calls import Counts, answering
 from tile2triton.checking.launches import launching_nothing
@@ -44,6 +46,8 @@ def main() -> None:
 
 def run(order: dict[str, Any], tell: Any) -> dict[str, Any]:
     """Run the script of the order; the last event, which says how it ended."""
+    # What is computed is small.
+    torch.set_num_threads(1)
     recorder = Recorder(order["targets"], tell)
     counts = Counts()
     with contextlib.suppress(ModuleNotFoundError):

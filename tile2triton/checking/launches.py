@@ -15,6 +15,7 @@ from tile2triton.checking.tensors import forget
 
 # Functions of Triton's language that only read what they are given.
 _WRITING = ("store", "atomic", "scatter", "inline_asm")
+_LOADING = ("tl.load", "triton.language.load")
 
 
 @contextmanager
@@ -75,4 +76,9 @@ def _written_by(call: ast.Call) -> set[str]:
 
 
 def _names(tree: ast.AST) -> set[str]:
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    """The names that a pointer may be made of: what is loaded is an offset, and no pointer."""
+    if isinstance(tree, ast.Name):
+        return {tree.id}
+    if isinstance(tree, ast.Call) and ast.unparse(tree.func) in _LOADING:
+        return set()
+    return set().union(*(_names(child) for child in ast.iter_child_nodes(tree)), set())

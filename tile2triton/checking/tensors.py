@@ -32,8 +32,10 @@ from torch.utils._pytree import tree_flatten, tree_map
 CPU = torch.device("cpu")
 GPU = torch.device("cuda", 0)
 
-# Larger tensors have shapes only.
+# Larger tensors have shapes only. Integers are indices and lengths; of floating-point numbers, what
+# is small and steers a script are scores.
 MOST_ELEMENTS = 1 << 20
+MOST_FLOATS = 1 << 16
 # Products of matrices with more multiplications have shapes only.
 MOST_MULTIPLICATIONS = 1 << 26
 
@@ -135,7 +137,7 @@ class Tensors(FakeTensorMode):  # type: ignore[misc]
         """The result of the operator on the values, and whether there is one."""
         if func is torch.ops.prim.device.default or _is_costly(func, args):
             return None, False
-        if any(values_of(x) is None or x.numel() > MOST_ELEMENTS for x in tensors):
+        if any(values_of(x) is None or _is_large(x) for x in tensors):
             return None, False
         if not tensors and _elements(args) > MOST_ELEMENTS:
             return None, False
@@ -150,8 +152,7 @@ class Tensors(FakeTensorMode):  # type: ignore[misc]
         except (RuntimeError, NotImplementedError, TypeError, IndexError, ValueError):
             # What is wrong with the call, the shapes will tell; else it is not known.
             return None, False
-        made = [x for x in tree_flatten(result)[0] if isinstance(x, torch.Tensor)]
-        if any(x.numel() > MOST_ELEMENTS for x in made):
+        if any(_is_large(x) for x in tree_flatten(result)[0] if isinstance(x, torch.Tensor)):
             return None, False
         return result, True
 
@@ -187,6 +188,10 @@ class Tensors(FakeTensorMode):  # type: ignore[misc]
             if value is not None and value.shape == tensor.shape and value.dtype == tensor.dtype:
                 notes.values = value
                 notes.memory = _memory_of(value, tensors)
+
+
+def _is_large(tensor: torch.Tensor) -> bool:
+    return tensor.numel() > (MOST_FLOATS if tensor.dtype.is_floating_point else MOST_ELEMENTS)
 
 
 def is_on_gpu(tensor: torch.Tensor) -> bool:
