@@ -1,6 +1,6 @@
 """Measure how much of TileLang's own examples and tests runs, unmodified.
 
-    python benchmarks/acceptance.py CHECKOUT --check      # without a GPU: every example with kernels
+    python benchmarks/acceptance.py CHECKOUT --check      # without a GPU: all examples with kernels
     python benchmarks/acceptance.py CHECKOUT --run        # on a GPU: the examples that passed
     python benchmarks/acceptance.py CHECKOUT --tests      # on a GPU: testing/python/language
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import json
 import os
 import re
@@ -42,6 +43,12 @@ SETTINGS: dict[str, tuple[str, ...]] = {
 LOOKS_AT_TEXT = re.compile(
     r"get_kernel_source|kernel_source|get_host_source|show_source|get_tir|structural_equal|"
     r"\bscript\(|\blower\(|\btvm\b|\btir\b|\.prim_func\b|PTX|\bsass\b|transform\."
+)
+
+# What examples print, and end well, where they find a difference.
+SAYS_SO = re.compile(
+    r"^.*(?:mismatch(?!ed elements: 0)|❌|not close|FAILED|incorrect).*$",
+    re.IGNORECASE | re.MULTILINE,
 )
 
 Row = dict[str, Any]
@@ -168,10 +175,8 @@ class _Measure:
             except subprocess.TimeoutExpired:
                 code = None
             # Also what the file started and left behind.
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
             process.wait()
             output.seek(0)
             return code, output.read()
@@ -237,9 +242,8 @@ def _checked(report: Row) -> Row:
         for compiled in kernel["reports"]:
             if not compiled["ok"]:
                 problem = compiled["problem"]
-                reason = (
-                    f"{compiled['target']}: {problem['message']}: {'; '.join(problem['found'])}"
-                )
+                found = "; ".join(problem["found"])
+                reason = f"{compiled['target']}: {problem['message']}: {found}"
                 place = f"{Path(kernel['file']).name}:{kernel['line']}"
                 return _row(
                     "does not compile", reason, code=problem["code"], place=place, kernels=counts
@@ -280,11 +284,7 @@ def judged(code: int | None, output: str, seconds: float) -> tuple[str, str]:
         return "cannot run here", f"stopped after {seconds:g} s"
     last = _last_line(output)
     if code == 0:
-        bad = re.search(
-            r"^.*(?:mismatch(?!ed elements: 0)|❌|not close|FAILED|incorrect).*$",
-            output,
-            re.IGNORECASE | re.MULTILINE,
-        )
+        bad = SAYS_SO.search(output)
         return ("differs", bad[0].strip()[:200]) if bad else ("success", "")
     missing = re.search(r"ModuleNotFoundError: (No module named '[\w.]+')", output)
     if missing:
@@ -330,10 +330,10 @@ class _Tests(_Measure):
             if not out.exists():
                 reason = "stopped at the time limit" if code is None else _last_line(output)
                 return _row("cannot run", reason)
-            return tested(out.read_text(), path.read_text(errors="replace"))
+            return row_of_tests(out.read_text(), path.read_text(errors="replace"))
 
 
-def tested(report: str, source: str) -> Row:
+def row_of_tests(report: str, source: str) -> Row:
     """The row of one file of tests: numeric checks apart from those of a compiler's text."""
     textual = text_tests(source)
     counts: Counter[str] = Counter()

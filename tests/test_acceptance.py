@@ -1,0 +1,95 @@
+"""The measurement of TileLang's examples: how a file is judged by what came of it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.acceptance import judged, row_of_tests, text_tests
+
+ROOT = Path(__file__).parent.parent
+
+EXAMPLE = """\
+import tile2triton
+import tile2triton.language as T
+
+
+@tile2triton.kernel(out_idx=[1])
+def copy(n):
+    @T.prim_func
+    def main(X: T.Tensor((n,), "float32"), Y: T.Tensor((n,), "float32")):
+        with T.Kernel(T.ceildiv(n, 64), threads=128) as b:
+            x = T.alloc_fragment((64,), "float32")
+            T.copy(X[b * 64], x)
+            T.copy(x, Y[b * 64])
+
+    return main
+
+
+if __name__ == "__main__":
+    copy(100)
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "output", "verdict"),
+    [
+        (0, "All checks pass.\n", "success"),
+        (0, "Mismatch at 3\n", "differs"),
+        (0, "Mismatched elements: 0 / 100\n", "success"),
+        (None, "", "cannot run here"),
+        (1, "ModuleNotFoundError: No module named 'fla'\n", "cannot run here"),
+        (1, "torch.OutOfMemoryError: CUDA out of memory\n", "cannot run here"),
+        (1, "error[T2T110]: the language has no `T.x`\n", "refused"),
+        (1, "AssertionError: Tensor-likes are not close!\nMismatched elements: 5\n", "differs"),
+        (1, "KeyError: 'x'\n", "error"),
+        (-11, "", "error"),
+    ],
+)
+def test_an_example_is_judged_by_exit_code_and_output(code, output, verdict):
+    assert judged(code, output, 60)[0] == verdict
+
+
+SOURCE = """
+def build(): return compiled().get_kernel_source()
+def run(): torch.testing.assert_close(a, b)
+def test_text(): assert "cp.async" in build()
+def test_number(): run()
+"""
+
+
+def report(*cases):
+    rows = "".join(f"<testcase name='{name}'>{inner}</testcase>" for name, inner in cases)
+    return f"<testsuites><testsuite>{rows}</testsuite></testsuites>"
+
+
+def test_tests_of_a_compilers_text_are_told_apart():
+    assert text_tests(SOURCE) == {"build", "test_text"}
+    bad = "<failure message='AssertionError: x'>trace</failure>"
+    row = row_of_tests(
+        report(("test_text[1]", bad), ("test_number[1]", ""), ("test_number[2]", "")), SOURCE
+    )
+    assert (row["verdict"], row["passed"], row["failed"], row["text_failed"]) == ("passes", 2, 0, 1)
+    row = row_of_tests(report(("test_number[1]", bad), ("test_number[2]", "")), SOURCE)
+    assert (row["verdict"], row["reason"]) == ("fails", "test_number[1]: AssertionError: x")
+    assert row_of_tests(report(("test_text", "")), SOURCE)["verdict"] == "asserts text only"
+    assert row_of_tests(report(("test_number", "<skipped/>")), SOURCE)["verdict"] == "all skipped"
+
+
+@pytest.mark.compile
+def test_examples_are_checked_and_tabulated(tmp_path):
+    examples = tmp_path / "checkout" / "examples"
+    examples.mkdir(parents=True)
+    (examples / "good.py").write_text(EXAMPLE)
+    (examples / "bad.py").write_text(EXAMPLE.replace("T.copy(x, Y", "T.no_such(x, Y"))
+    (examples / "no_kernel.py").write_text("print(1)\n")
+    command = [sys.executable, ROOT / "benchmarks" / "acceptance.py", tmp_path / "checkout"]
+    command += ["--check", "--no-compile", "--out", tmp_path / "out"]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "2 files: 1 refused, 1 passes" in run.stdout
+    table = (tmp_path / "out" / "check.md").read_text()
+    assert "| good.py | passes |" in table
+    assert "| bad.py | refused | T2T110 | bad.py:12 | the language has no `T.no_such` |" in table
+    again = subprocess.run([*command, "--resume"], capture_output=True, text=True, check=True)
+    assert "good.py" not in again.stdout
