@@ -27,7 +27,6 @@ from torch._subclasses.fake_tensor import (
     UnsupportedOperatorException,
 )
 from torch.utils._mode_utils import no_dispatch
-from torch.utils._pytree import tree_flatten, tree_map
 
 CPU = torch.device("cpu")
 GPU = torch.device("cuda", 0)
@@ -107,12 +106,14 @@ class Tensors(FakeTensorMode):  # type: ignore[misc]
             self.nested = False
 
     def _run(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        tensors = [x for x in tree_flatten((args, kwargs))[0] if isinstance(x, torch.Tensor)]
+        tensors = list(_tensors_in((args, tuple(kwargs.values()))))
         written = list(_written(func, args, kwargs))
         if func is torch.ops.aten._local_scalar_dense.default:
             return scalar_of(args[0])
-        guess = _guess(func, args)
         values, computed = self._computed(func, args, kwargs, tensors)
+        if computed:
+            return self._known(values, tensors)
+        guess = _guess(func, args)
         try:
             result = super().__torch_dispatch__(func, types, args, kwargs)
         except (
@@ -120,16 +121,38 @@ class Tensors(FakeTensorMode):  # type: ignore[misc]
             DynamicOutputShapeException,
             UnsupportedOperatorException,
         ):
-            if not computed:
-                values, computed = self._stand_in(func, args, kwargs), False
-            result = tree_map(self._shape_of, values)
+            result = _mapped(self._shape_of, self._stand_in(func, args, kwargs))
         for tensor in written:
-            if not computed:
-                forget(tensor)
-                notes_of(tensor).guess = guess
-        device = next((notes_of(x).device for x in tensors if is_on_gpu(x)), None)
-        self._note(result, values if computed else None, device, guess, tensors)
+            forget(tensor)
+            notes_of(tensor).guess = guess
+        device = self._device_of(tensors)
+        given = {id(x) for x in tensors}
+        for tensor in _tensors_in((result,)):
+            if isinstance(tensor, FakeTensor) and id(tensor) not in given:
+                notes = notes_of(tensor)
+                notes.device, notes.guess = device, guess
         return result
+
+    def _known(self, values: Any, tensors: list[torch.Tensor]) -> Any:
+        """Fake tensors for values that were computed; an input stands for itself."""
+        inputs = {id(values_of(x)): x for x in tensors if isinstance(x, FakeTensor)}
+        device = self._device_of(tensors)
+
+        def noted(value: Any) -> Any:
+            if not isinstance(value, torch.Tensor):
+                return value
+            if id(value) in inputs:
+                return inputs[id(value)]
+            tensor = self._shape_of(value)
+            notes = notes_of(tensor)
+            notes.device, notes.values = device, value
+            notes.memory = _memory_of(value, tensors)
+            return tensor
+
+        return _mapped(noted, values)
+
+    def _device_of(self, tensors: list[torch.Tensor]) -> torch.device:
+        return next((GPU for x in tensors if is_on_gpu(x)), self.device)
 
     def _computed(
         self, func: Any, args: Any, kwargs: Any, tensors: list[torch.Tensor]
@@ -141,7 +164,7 @@ class Tensors(FakeTensorMode):  # type: ignore[misc]
             return None, False
         if not tensors and _elements(args) > MOST_ELEMENTS:
             return None, False
-        given, named = tree_map(_value, (args, kwargs))
+        given, named = _mapped(_value, args), {k: _mapped(_value, x) for k, x in kwargs.items()}
         try:
             with no_dispatch():
                 if func in _EMPTY:
@@ -152,46 +175,29 @@ class Tensors(FakeTensorMode):  # type: ignore[misc]
         except (RuntimeError, NotImplementedError, TypeError, IndexError, ValueError):
             # What is wrong with the call, the shapes will tell; else it is not known.
             return None, False
-        if any(_is_large(x) for x in tree_flatten(result)[0] if isinstance(x, torch.Tensor)):
+        if any(_is_large(x) for x in _tensors_in((result,))):
             return None, False
         return result, True
 
     def _stand_in(self, func: Any, args: Any, kwargs: Any) -> Any:
         """The largest result of an operator whose shape hangs on values that are not known."""
-        zeros, named = tree_map(_ones, (args, kwargs))
+        ones, named = _mapped(_ones, args), {k: _mapped(_ones, x) for k, x in kwargs.items()}
         with no_dispatch():
-            return func(*zeros, **named)
+            return func(*ones, **named)
 
     def _shape_of(self, value: Any) -> Any:
         if not isinstance(value, torch.Tensor):
             return value
-        return self.from_tensor(value.detach(), static_shapes=True)
-
-    def _note(
-        self,
-        result: Any,
-        values: Any,
-        device: torch.device | None,
-        guess: Guess,
-        tensors: list[torch.Tensor],
-    ) -> None:
-        results = [x for x in tree_flatten(result)[0] if isinstance(x, FakeTensor)]
-        known = [x for x in tree_flatten(values)[0] if isinstance(x, torch.Tensor)]
-        inputs = {id(x) for x in tensors}
-        for index, tensor in enumerate(results):
-            if id(tensor) in inputs:
-                continue
-            notes = notes_of(tensor)
-            notes.device = device or self.device
-            notes.guess = guess
-            value = known[index] if len(known) == len(results) else None
-            if value is not None and value.shape == tensor.shape and value.dtype == tensor.dtype:
-                notes.values = value
-                notes.memory = _memory_of(value, tensors)
+        with no_dispatch():
+            shape = torch.empty_strided(
+                value.shape, value.stride(), dtype=value.dtype, device="meta"
+            )
+        return FakeTensor(self, shape, CPU)
 
 
 def _is_large(tensor: torch.Tensor) -> bool:
-    return tensor.numel() > (MOST_FLOATS if tensor.dtype.is_floating_point else MOST_ELEMENTS)
+    most = MOST_FLOATS if tensor.dtype.is_floating_point else MOST_ELEMENTS
+    return bool(tensor.numel() > most)
 
 
 def is_on_gpu(tensor: torch.Tensor) -> bool:
@@ -233,6 +239,21 @@ def _ones(value: Any) -> Any:
         return value
     known = values_of(value)
     return torch.ones(tuple(value.shape), dtype=value.dtype) if known is None else known
+
+
+def _tensors_in(values: Iterable[Any]) -> Iterator[torch.Tensor]:
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _tensors_in(value)
+
+
+def _mapped(function: Any, value: Any) -> Any:
+    """The function of each leaf of nested tuples and lists."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(_mapped(function, one) for one in value)
+    return function(value)
 
 
 def _memory_of(value: torch.Tensor, tensors: list[torch.Tensor]) -> Memory:
