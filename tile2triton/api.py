@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any, overload
 
 from tile2triton.diagnostics import ArgumentError, Diagnostic
@@ -47,23 +48,26 @@ def kernel(
     """
     frame = sys._getframe(1)
     options = checked_options(out_idx, target, recorded)
-
-    def decorate(function: Callable[..., Any]) -> Kernel:
-        if isinstance(function, (PrimFunc, Kernel)):
-            message = f"`{function.__name__}` is a kernel already"
-            hint = "leave out one decorator, or write tile2triton.compile(...)"
-            raise ArgumentError(Diagnostic("T2T414", message, hint=hint))
-        if isinstance(function, AutotunedKernel):
-            raise under_kernel(function)
-        captured = capture(function, frame)
-        if uses_language(captured):
-            return EagerKernel(captured, options)
-        return LazyKernel(captured.function, options)
-
-    return decorate if function is None else decorate(function)
+    if function is None:
+        return lambda function: make_kernel(function, options, frame)
+    return make_kernel(function, options, frame)
 
 
 jit = kernel
+
+
+def make_kernel(function: Callable[..., Any], options: Options, frame: FrameType) -> Kernel:
+    """The kernel, or factory of kernels, of a function that is decorated in `frame`."""
+    if isinstance(function, (PrimFunc, Kernel)):
+        message = f"`{function.__name__}` is a kernel already"
+        hint = "leave out one decorator, or write tile2triton.compile(...)"
+        raise ArgumentError(Diagnostic("T2T414", message, hint=hint))
+    if isinstance(function, AutotunedKernel):
+        raise under_kernel(function)
+    captured = capture(function, frame)
+    if uses_language(captured):
+        return EagerKernel(captured, options)
+    return LazyKernel(captured.function, options)
 
 
 def compile(

@@ -19,7 +19,16 @@ from tile2triton.frontend.spans import remember
 from tile2triton.frontend.syntax import syntax_problems
 from tile2triton.source import Source, read_code
 
-LANGUAGE = "tile2triton.language"
+# The language, and what it is called where `tile2triton.compat` is installed.
+LANGUAGES = (
+    "tile2triton.language",
+    "tilelang.language",
+    "tilelang.cpu.language",
+    "tilelang.cuda.language",
+    "tilelang.metal.language",
+    "tilelang.rocm.language",
+    "tilelang.webgpu.language",
+)
 
 
 @dataclass(frozen=True)
@@ -65,7 +74,7 @@ def check_names(prepared: Prepared, environment: dict[str, Any]) -> None:
 
 def is_language(value: Any) -> bool:
     """Whether the value is the module that users import as `T`."""
-    return isinstance(value, ModuleType) and value.__name__ == LANGUAGE
+    return isinstance(value, ModuleType) and value.__name__ in LANGUAGES
 
 
 def unknown_name(node: ast.Attribute, filename: str, language: ModuleType) -> Diagnostic:

@@ -1,0 +1,1 @@
+"""What programs written for TileLang call besides the language, by TileLang's names."""
