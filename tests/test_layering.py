@@ -20,6 +20,8 @@ MAY_IMPORT_TRITON = (
     "frontend/dtypes.py",
     "measure.py",
     "supply.py",
+    # What TileLang's users call on the host: comparing, measuring, asking about GPUs.
+    "tilelang/",
     "tune/",
 )
 # The operators that the language must have; `docs/operators.md` lists all.

@@ -1,4 +1,4 @@
-"""The command line: `tile2triton emit`, `check`, `passes`, `explain`."""
+"""The command line: `tile2triton emit`, `check`, `run`, `passes`, `explain`."""
 
 import argparse
 import os
@@ -18,6 +18,7 @@ examples:
   tile2triton check softmax.py --set columns=300 --target cuda:90 --target hip:gfx942
   tile2triton check train.py --target cuda:90 -- --steps 1
   tile2triton check -m pytest test_softmax.py --target cuda:90
+  tile2triton run example_gemm.py --M 1024
   tile2triton passes
   tile2triton explain reduce_max
 
@@ -44,14 +45,14 @@ they give.
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
-    parser = _parser()
     given = list(sys.argv[1:] if argv is None else argv)
-    # What stands after `--` is the script's own.
-    cut = given.index("--") if "--" in given else len(given)
-    options = parser.parse_args(given[:cut])
-    options.arguments = given[cut + 1 :]
     try:
-        return _run(options)
+        if given[:1] == ["run"]:
+            # What follows the script is the script's: options too, which argparse would take.
+            from tile2triton.commands.run import run
+
+            return run(given[1:])
+        return _run(_options(given))
     except TileError as error:
         print(error, file=sys.stderr)
         return 1
@@ -65,6 +66,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of a pipe went away; Python must not complain about that on its way out.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _options(given: list[str]) -> argparse.Namespace:
+    # What stands after `--` is the script's own.
+    cut = given.index("--") if "--" in given else len(given)
+    options = _parser().parse_args(given[:cut])
+    options.arguments = given[cut + 1 :]
+    return options
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -157,6 +166,8 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         help="may be repeated; default: all",
     )
+
+    commands.add_parser("run", help="run a program that imports tilelang, unchanged, on Triton")
 
     passes = commands.add_parser("passes", help="list the rewrites in order, or describe one")
     passes.add_argument("name", nargs="?", metavar="PASS")

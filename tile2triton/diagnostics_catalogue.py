@@ -793,6 +793,86 @@ CATALOGUE: dict[str, Entry] = {
         right="@tile2triton.kernel\ndef kernel(A): ...",
     ),
     # Tuning.
+    # Programs written for TileLang.
+    "T2T500": Entry(
+        title="TileLang was imported before tile2triton.compat",
+        explanation=(
+            "`import tile2triton.compat` makes `import tilelang` mean tile2triton. A program that "
+            "has TileLang itself already keeps it."
+        ),
+        wrong="import tilelang\nimport tile2triton.compat",
+        right="import tile2triton.compat\nimport tilelang",
+    ),
+    "T2T501": Entry(
+        title="A part of TileLang or TVM that is not here",
+        explanation=(
+            "Passes of TileLang's compiler, TIR, and code for single threads (emitters of tensor "
+            "core instructions) can be imported, so that a file fails only for what it uses."
+        ),
+    ),
+    "T2T502": Entry(
+        title="A pass config or compile flag that cannot be taken",
+        explanation=(
+            "Settings of TileLang's compiler are accepted where results do not depend on them. "
+            "Unknown ones are refused, as are those that would change results: passes of one's "
+            "own, and flags that change how numbers are rounded."
+        ),
+        wrong='tilelang.jit(compile_flags=["--fmad=false"])',
+        right='tilelang.jit(compile_flags=["-O3"])',
+    ),
+    "T2T503": Entry(
+        title="A target that Triton does not compile for",
+        explanation=(
+            'A target is "auto", "cuda", "hip", such as "cuda:90", or {"kind": "cuda", "arch": '
+            '"sm_90a"}. Other architectures of NVIDIA\'s take the next older row of the table.'
+        ),
+        wrong='tilelang.jit(target="metal")',
+        right='tilelang.jit(target="auto")',
+    ),
+    "T2T504": Entry(
+        title="Something that `tilelang.compile` does not take",
+        explanation="It takes a T.prim_func, and the execution back ends that TileLang has.",
+        wrong="tilelang.compile(factory)",
+        right="tilelang.compile(factory(1024), out_idx=[-1])",
+    ),
+    "T2T505": Entry(
+        title="A form of a kernel that is not made",
+        explanation=(
+            "A kernel is a Triton module: `kernel.save(path)` writes it, and Triton compiles it. "
+            "There is no shared library, PTX or SASS to export before it runs."
+        ),
+        wrong='kernel.export_library("kernel.so")',
+        right='kernel.save("kernel.py")',
+    ),
+    "T2T506": Entry(
+        title="An input that a profiler cannot make up",
+        explanation=(
+            "Tensors are made from a kernel's shapes. Numbers, and sizes that are known at the "
+            "launch only, must be given."
+        ),
+        wrong="kernel.get_profiler().do_bench()",
+        right='kernel.get_profiler().do_bench(dynamic_symbolic_constraints={"m": 1024})',
+    ),
+    "T2T507": Entry(
+        title="A question about a GPU where there is none",
+        explanation=(
+            "The number of multiprocessors, the compute capability and the sizes of memories are "
+            "those of the GPU that torch sees."
+        ),
+    ),
+    "T2T508": Entry(
+        title="The inside of a layout that is a hint",
+        explanation=(
+            "Triton chooses where the elements of a tile lie. A layout with a function of its own "
+            "can be asked for its indices; one from make_swizzled_layout and its kin cannot."
+        ),
+        wrong="make_swizzled_layout(A_shared).map_forward_index([i, j])",
+        right="T.Layout((64, 64), lambda i, j: i * 64 + j).map_forward_index([1, 2])",
+    ),
+    "T2T509": Entry(
+        title="A kernel that cannot be analyzed",
+        explanation="Operations and bytes are counted where every size is a number.",
+    ),
     "T2T540": Entry(
         title="A number among the inputs that are to be made up",
         explanation=(

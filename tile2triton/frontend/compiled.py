@@ -20,6 +20,7 @@ from tile2triton.frontend.options import Options
 from tile2triton.observing import observer, refusals_of
 from tile2triton.pipeline import lower
 from tile2triton.printer import to_source
+from tile2triton.tilelang.kernel import TileLangKernel
 
 if TYPE_CHECKING:
     from tile2triton.tune.report import TuningReport
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 DEFAULT_TARGET = "cuda:90"
 
 
-class CompiledKernel:
+class CompiledKernel(TileLangKernel):
     """One kernel for one target. Calling it launches; the first call imports Triton.
 
     `triton_source` is the stand-alone module, `program` the tile program it was made from. Creating
@@ -58,10 +59,6 @@ class CompiledKernel:
         """The Triton source for a target, and what lowering found out for it."""
         facts = _own(self.program.facts)
         return emit(self._lowered(facts, target), facts), facts
-
-    def get_kernel_source(self, kernel_only: bool = True) -> str:
-        """The Triton source, by TileLang's name for it."""
-        return self.triton_source
 
     def save(self, path: str | Path) -> Path:
         """Write the stand-alone module to a file; it needs triton and torch only."""

@@ -24,10 +24,12 @@ from tile2triton.frontend.eager_entries import Launcher, entry_of, look_up_of_si
 from tile2triton.frontend.environment import Captured
 from tile2triton.frontend.execution import prepare
 from tile2triton.frontend.options import Options
+from tile2triton.frontend.prim_func import TracedFunc
 from tile2triton.frontend.trace import trace_eager
+from tile2triton.tilelang.factory import TileLangFactory
 
 
-class EagerKernel:
+class EagerKernel(TileLangFactory):
     """A kernel under @tile2triton.kernel. Calling it with tensors compiles, once, and runs.
 
     A call after the first costs two look-ups, by the static arguments and by the T.const sizes.
@@ -86,6 +88,10 @@ class EagerKernel:
         Tensor parameters may be given as `T.Tensor` or as a tensor; their shapes say the sizes.
         """
         return self._compiled(*self._bound(self.signature.bind_partial, arguments, keywords))
+
+    def get_tir(self, *arguments: Any, **keywords: Any) -> TracedFunc:
+        """The tile program for these arguments, which `tile2triton.compile` takes."""
+        return TracedFunc(self.compile(*arguments, **keywords).program)
 
     def get_kernel_source(self, *arguments: Any, **keywords: Any) -> str:
         """The Triton source of the kernel for these arguments."""

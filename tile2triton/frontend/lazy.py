@@ -15,9 +15,10 @@ from tile2triton.frontend.decisions import noting
 from tile2triton.frontend.options import Options
 from tile2triton.frontend.prim_func import PrimFunc
 from tile2triton.frontend.statics import named
+from tile2triton.tilelang.factory import TileLangFactory
 
 
-class LazyKernel:
+class LazyKernel(TileLangFactory):
     """A factory under @tile2triton.kernel. Calling it with its parameters gives the kernel.
 
     Parameters are kept by type and value, tuples, lists, dicts and dataclasses by what they hold;
@@ -36,6 +37,28 @@ class LazyKernel:
 
     def __call__(self, *arguments: Any, **keywords: Any) -> CompiledKernel:
         """The kernel for these parameters, made once. Raises `TileError` for a wrong kernel."""
+        bound = self._bound(arguments, keywords)
+        key = tuple((name, cache_key(value)) for name, value in bound.arguments.items())
+        with self._lock:
+            kernel = self._kernels.get(key)
+            if kernel is None:
+                program = self._made(bound).program(self.options.out_idx or ())
+                kernel = self._kernels[key] = CompiledKernel(program, self.options)
+        return kernel
+
+    compile = __call__
+
+    def get_tir(self, *arguments: Any, **keywords: Any) -> PrimFunc:
+        """The T.prim_func for these parameters, which `tile2triton.compile` takes."""
+        return self._made(self._bound(arguments, keywords))
+
+    def get_kernel_source(self, *arguments: Any, **keywords: Any) -> str:
+        """The Triton source of the kernel for these parameters."""
+        return self(*arguments, **keywords).triton_source
+
+    def _bound(
+        self, arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> inspect.BoundArguments:
         try:
             bound = self.signature.bind(*arguments, **keywords)
         except TypeError as error:
@@ -43,20 +66,9 @@ class LazyKernel:
                 Diagnostic("T2T411", f"{self.function.__name__}: {error}")
             ) from None
         bound.apply_defaults()
-        key = tuple((name, cache_key(value)) for name, value in bound.arguments.items())
-        with self._lock:
-            kernel = self._kernels.get(key)
-            if kernel is None:
-                kernel = self._kernels[key] = self._made(bound)
-        return kernel
+        return bound
 
-    compile = __call__
-
-    def get_kernel_source(self, *arguments: Any, **keywords: Any) -> str:
-        """The Triton source of the kernel for these parameters."""
-        return self(*arguments, **keywords).triton_source
-
-    def _made(self, bound: inspect.BoundArguments) -> CompiledKernel:
+    def _made(self, bound: inspect.BoundArguments) -> PrimFunc:
         for name, value in bound.arguments.items():
             bound.arguments[name] = named(name, value)
         # What the factory decides from them holds for every kernel that it makes.
@@ -73,4 +85,4 @@ class LazyKernel:
                     hint="return the function under @T.prim_func",
                 )
             )
-        return CompiledKernel(made.program(self.options.out_idx or ()), self.options)
+        return made

@@ -11,6 +11,7 @@ from rewrites.facts import Program
 from tile2triton.frontend.environment import capture
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.trace import trace_prim_func
+from tile2triton.printer import to_source
 
 
 class PrimFunc:
@@ -29,6 +30,10 @@ class PrimFunc:
             self._programs[key] = trace_prim_func(self.captured, key)
         return self._programs[key]
 
+    def script(self) -> str:
+        """The tile program as text."""
+        return to_source(self.program().tree)
+
     def __call__(self, *arguments: Any, **keywords: Any) -> NoReturn:
         raise failure(
             "T2T181",
@@ -36,6 +41,24 @@ class PrimFunc:
             hint=f"write kernel = tile2triton.compile({self.__name__}, out_idx=...), "
             "then kernel(...)",
         )
+
+
+class TracedFunc(PrimFunc):
+    """A kernel whose tile program is known, with its outputs: what an eager kernel gives."""
+
+    def __init__(self, program: Program) -> None:
+        self.__name__ = program.facts.name
+        self.traced = program
+
+    def program(self, out_idx: Sequence[int] = ()) -> Program:
+        """The tile program. Its outputs are those of T.empty, which `out_idx` cannot change."""
+        if out_idx:
+            raise failure(
+                "T2T183",
+                f"`{self.__name__}` makes its outputs with T.empty, so out_idx is not taken",
+                hint="leave out_idx out",
+            )
+        return self.traced
 
 
 def prim_func(

@@ -1,4 +1,4 @@
-"""Names that programs import but that have no meaning here: using one is an error, not having it."""
+"""Names that can be imported but have no meaning here: an error is only to use one."""
 
 from __future__ import annotations
 

@@ -69,6 +69,28 @@ def parse_compute_version(compute_version: str) -> tuple[int, int]:
     return int(major), int(minor or 0)
 
 
+def get_current_device() -> Any:
+    """The device that new tensors for kernels go to: the GPU, or the CPU where there is none."""
+    import torch
+
+    is_there = torch.cuda.is_available()
+    return torch.device("cuda", torch.cuda.current_device()) if is_there else torch.device("cpu")
+
+
+def check_cuda_availability() -> bool:
+    """Whether torch sees a GPU of NVIDIA's."""
+    import torch
+
+    return bool(torch.cuda.is_available()) and torch.version.hip is None
+
+
+def check_hip_availability() -> bool:
+    """Whether torch sees a GPU of AMD's."""
+    import torch
+
+    return bool(torch.cuda.is_available()) and torch.version.hip is not None
+
+
 def _properties(device_id: int) -> Any:
     properties = get_cuda_device_properties(device_id)
     if properties is None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tile2triton.diagnostics import Diagnostic, TileError
 from tile2triton.supply import TensorSupplyType, filled
+from tile2triton.tilelang.device import get_current_device
 from tile2triton.tilelang.parameters import KernelParam, Symbol
 
 
@@ -35,7 +36,7 @@ def get_tensor_supply(
                 )
             )
         shape = tuple(_extent(one, known) for one in parameter.shape)
-        return filled(shape, str(parameter.dtype), supply_type, _device())
+        return filled(shape, str(parameter.dtype), supply_type, get_current_device())
 
     return supply
 
@@ -54,9 +55,3 @@ def _extent(extent: int | Symbol, sizes: Mapping[str, int]) -> int:
                 f'dynamic_symbolic_constraints={{"{extent}": 1024}}',
             )
         ) from None
-
-
-def _device() -> str:
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"

@@ -37,9 +37,7 @@ def jit(
     Triton does not have and for a pass config or compile flag that would change results.
     """
     frame = sys._getframe(1)
-    options = translated_options(
-        out_idx, target, execution_backend, pass_configs, compile_flags
-    )
+    options = translated_options(out_idx, target, execution_backend, pass_configs, compile_flags)
     if func is None:
         return lambda func: make_kernel(func, options, frame)
     return make_kernel(func, options, frame)
@@ -56,9 +54,7 @@ def compile(
     compile_flags: Sequence[str] | str | None = None,
 ) -> CompiledKernel:
     """The kernel of a `T.prim_func`. Raises `TileError` with everything that is wrong with it."""
-    options = translated_options(
-        out_idx, target, execution_backend, pass_configs, compile_flags
-    )
+    options = translated_options(out_idx, target, execution_backend, pass_configs, compile_flags)
     if not isinstance(func, PrimFunc):
         raise ArgumentError(
             Diagnostic(
@@ -98,9 +94,7 @@ def par_compile(
     ]
 
 
-def attempted(
-    make: Callable[[], CompiledKernel], ignore_error: bool
-) -> CompiledKernel | None:
+def attempted(make: Callable[[], CompiledKernel], ignore_error: bool) -> CompiledKernel | None:
     """What is made, or None where it is wrong and errors are to be ignored."""
     try:
         return make()

@@ -1,4 +1,4 @@
-"""`pass_configs` and `compile_flags`: what TileLang's compiler is told, and what that means here."""
+"""`pass_configs` and `compile_flags`: what TileLang's compiler is told, and what it means."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from tile2triton.diagnostics import ArgumentError, Diagnostic
 
 
-class PassConfigKey(str, enum.Enum):
+class PassConfigKey(enum.StrEnum):
     """The keys of `pass_configs`, each a text such as "tl.enable_fast_math"."""
 
     TL_SIMPLIFY = "tl.Simplify"
@@ -75,9 +75,6 @@ class PassConfigKey(str, enum.Enum):
     TIR_NOALIAS = "tirx.noalias"
     CUDA_KERNELS_OUTPUT_DIR = "cuda.kernels_output_dir"
 
-    def __str__(self) -> str:
-        return str(self.value)
-
 
 # All others say how the compiler gets at the same result, what it checks, or what it reports. Those
 # that leave out a check of bounds or a barrier speak of programs that need neither.
@@ -89,7 +86,7 @@ ROUNDING_FLAGS = ("fmad", "ftz", "prec-div", "prec-sqrt")
 
 
 def normalize_pass_configs(configs: Mapping[Any, Any] | None) -> dict[str, Any]:
-    """The settings by their texts. Raises `ArgumentError` for one that is unknown or unsupported."""
+    """The settings by their texts. Raises `ArgumentError` for an unknown or unsupported one."""
     if configs is not None and not isinstance(configs, Mapping):
         raise _wrong(
             f"pass_configs must be a dict, but is `{configs!r}`",

@@ -107,9 +107,7 @@ class Profiler:
     ) -> float | list[float]:
         """Milliseconds that the kernel, or `func`, takes."""
         inputs = (
-            self._inputs(dynamic_symbolic_constraints)
-            if input_tensors is None
-            else input_tensors
+            self._inputs(dynamic_symbolic_constraints) if input_tensors is None else input_tensors
         )
         return do_bench(
             functools.partial(func or self.func, *inputs),

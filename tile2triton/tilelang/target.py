@@ -171,6 +171,6 @@ def _unknown(target: Any, reason: str) -> ArgumentError:
         Diagnostic(
             "T2T503",
             f"`{target}` is no target: {reason}",
-            hint=f"use \"auto\", or one of {', '.join(targets.BY_NAME)}",
+            hint=f'use "auto", or one of {", ".join(targets.BY_NAME)}',
         )
     )

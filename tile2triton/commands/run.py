@@ -1,0 +1,102 @@
+"""`tile2triton run`: a program for TileLang, as it is, with `tilelang` meaning tile2triton."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import runpy
+import sys
+from collections.abc import Callable, Sequence
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import ModuleType, TracebackType
+
+from tile2triton.commands.kernels import UsageError, UserError
+
+USAGE = """\
+usage: tile2triton run SCRIPT [ARGUMENT ...]
+       tile2triton run -m MODULE [ARGUMENT ...]
+
+Run a program that imports `tilelang`, unchanged, on Triton. It sees its own arguments, and its exit
+code is the command's.
+
+examples:
+  tile2triton run example_gemm.py --M 1024
+  tile2triton run -m pytest test_gemm.py
+"""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a script or a module as `__main__`; the exit code."""
+    match list(arguments):
+        case ["-h" | "--help"]:
+            print(USAGE, end="")
+            return 0
+        case ["-m"]:
+            raise UsageError("-m needs the name of a MODULE")
+        case ["-m", module, *rest]:
+            _prepare([module, *rest], os.getcwd())
+            return _finished(lambda: _run_module(module))
+        case [script, *rest]:
+            path = Path(script)
+            if script.startswith("-") and not path.exists():
+                raise UsageError(f"run has no option `{script}`; options of a script follow it")
+            if not path.is_file():
+                raise UserError(f"there is no file `{script}`")
+            _prepare([script, *rest], str(path.resolve().parent))
+            return _finished(lambda: _run_script(path.absolute()))
+        case _:
+            raise UsageError("run needs a SCRIPT, or -m MODULE")
+
+
+def _prepare(arguments: list[str], folder: str) -> None:
+    """Give the program its arguments and its folder, and `tilelang` to it and its children."""
+    import tile2triton.compat
+
+    sys.argv[:] = arguments
+    if not sys.flags.safe_path:
+        sys.path[0:1] = [folder]
+    names = str(tile2triton.compat.NAMES)
+    # What the program starts (workers, other scripts) finds the names without the finder.
+    inherited = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = names if not inherited else os.pathsep.join((names, inherited))
+
+
+def _run_script(path: Path) -> None:
+    """Run a file as Python itself does."""
+    main = ModuleType("__main__")
+    main.__dict__.update(
+        __file__=str(path),
+        __builtins__=builtins,
+        __loader__=SourceFileLoader("__main__", str(path)),
+        __spec__=None,
+    )
+    sys.modules["__main__"] = main
+    code = SourceFileLoader("__main__", str(path)).source_to_code(path.read_bytes(), str(path))
+    exec(code, main.__dict__)
+
+
+def _run_module(name: str) -> None:
+    runpy.run_module(name, run_name="__main__", alter_sys=True)
+
+
+def _finished(program: Callable[[], None]) -> int:
+    """Run the program; its own traceback is shown where it fails, and not ours."""
+    try:
+        program()
+    except SystemExit:
+        raise
+    except BaseException as error:
+        shown = error.with_traceback(_own_part(error.__traceback__))
+        sys.excepthook(type(shown), shown, shown.__traceback__)
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
+    return 0
+
+
+def _own_part(traceback: TracebackType | None) -> TracebackType | None:
+    """The traceback from the program's first frame on."""
+    ours = (__file__, runpy.__file__, "<frozen runpy>")
+    start = traceback
+    while start is not None and start.tb_frame.f_code.co_filename in ours:
+        start = start.tb_next
+    return start or traceback

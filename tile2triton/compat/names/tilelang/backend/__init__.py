@@ -1,0 +1,1 @@
+"""`tilelang.backend`: what is compiled for."""

@@ -1,0 +1,1 @@
+"""`tilelang.contrib`: what is known about compilers and GPUs."""

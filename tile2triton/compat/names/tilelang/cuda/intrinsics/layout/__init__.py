@@ -1,0 +1,1 @@
+"""`tilelang.cuda.intrinsics.layout`: layouts of tensor cores."""

@@ -1,0 +1,1 @@
+"""`tilelang.cuda.intrinsics.macro`: code for single threads."""

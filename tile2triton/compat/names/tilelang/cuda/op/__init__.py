@@ -1,0 +1,1 @@
+"""`tilelang.cuda.op`: TileLang's own lowering, which is not here."""

@@ -1,0 +1,1 @@
+"""`tilelang.cuda.op.gemm`: TileLang's own lowering of products, which is not here."""

@@ -1,0 +1,1 @@
+"""`tilelang.jit.adapter`: how TileLang calls what it compiled."""

@@ -1,0 +1,1 @@
+"""`tilelang.jit.adapter.cutedsl`: a back end of TileLang's that is not here."""

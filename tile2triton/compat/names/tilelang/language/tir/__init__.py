@@ -1,0 +1,1 @@
+"""`tilelang.language.tir`: TIR, which is not here."""

@@ -1,0 +1,5 @@
+"""`tilelang.rocm`: AMD's GPUs."""
+
+from . import intrinsics, language, target
+
+__all__ = ["intrinsics", "language", "target"]

@@ -1,0 +1,5 @@
+"""`tilelang.tileop`: policies of products."""
+
+from . import base
+
+__all__ = ["base"]

@@ -1,0 +1,5 @@
+"""`tilelang.tools.cuda`: profiling markers."""
+
+from . import iket
+
+__all__ = ["iket"]

@@ -1,0 +1,11 @@
+"""`tvm.arith`: names without a meaning here."""
+
+from tile2triton.tilelang.absent import COMPILER, absent
+
+globals().update(
+    absent(
+        "tvm.arith",
+        "Analyzer",
+        COMPILER,
+    )
+)

@@ -1,0 +1,1 @@
+"""`tvm.script.ir_builder`: TIR as it is built, which is not here."""

@@ -1,0 +1,1 @@
+"""`tvm.script.parser`: TIR as it is read, which is not here."""

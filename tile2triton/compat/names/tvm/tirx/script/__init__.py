@@ -1,0 +1,1 @@
+"""`tvm.tirx.script`: TIR as text, which is not here."""

@@ -1,0 +1,5 @@
+"""`tvm.tl`: TileLang by its former name."""
+
+from . import language
+
+__all__ = ["language"]
