@@ -29,6 +29,7 @@ from tile2triton.tilelang.transform import PassContext
         ("cuda:100", "cuda:100"),
         ({"kind": "cuda", "arch": "sm_90a"}, "cuda:90"),
         ({"kind": "cuda", "arch": "sm_89"}, "cuda:80"),
+        ({"kind": "cuda", "arch": "sm_75"}, "cuda:80"),
         ({"kind": "cuda", "arch": "sm_120"}, "cuda:100"),
         ({"kind": "cuda"}, None),
         ("cuda -arch=sm_80", "cuda:80"),
@@ -41,7 +42,7 @@ def test_target_in_any_spelling_has_one_name(target, name):
 
 
 @pytest.mark.parametrize(
-    "target", ["metal", "llvm", {"kind": "c"}, {"kind": "cuda", "arch": "sm_75"}, "hip:gfx906", 3]
+    "target", ["metal", "llvm", {"kind": "c"}, {"kind": "cuda", "arch": "sm_70"}, "hip:gfx906", 3]
 )
 def test_target_that_triton_does_not_have_is_refused(target):
     with pytest.raises(ArgumentError, match="T2T503"):

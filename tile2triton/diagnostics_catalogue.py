@@ -824,7 +824,7 @@ CATALOGUE: dict[str, Entry] = {
         title="A target that Triton does not compile for",
         explanation=(
             'A target is "auto", "cuda", "hip", such as "cuda:90", or {"kind": "cuda", "arch": '
-            '"sm_90a"}. Other architectures of NVIDIA\'s take the next older row of the table.'
+            '"sm_90a"}. Other architectures of NVIDIA\'s take the nearest row of the table.'
         ),
         wrong='tilelang.jit(target="metal")',
         right='tilelang.jit(target="auto")',

@@ -23,7 +23,6 @@ from tile2triton.frontend.layouts import Fragment, Layout
 from tile2triton.frontend.macros import Macro, macro
 from tile2triton.frontend.prim_func import PrimFunc, prim_func
 from tile2triton.frontend.refused_names import RefusedName as _RefusedName
-from tile2triton.frontend.values import Buffer
 from tile2triton.frontend.values import Dynamic as PrimExpr
 from tile2triton.ops import OPERATORS as _OPERATORS
 from tile2triton.ops.refused import REFUSED as _REFUSED
@@ -32,6 +31,8 @@ dtype = DType
 symbolic = dynamic
 # Annotations of a macro's parameters; what is passed decides.
 SharedBuffer = FragmentBuffer = LocalBuffer = Tensor
+# An old name of the type of a parameter.
+Buffer = Tensor
 inline = macro
 Var = Ref
 

@@ -13,6 +13,8 @@ from tile2triton.diagnostics import ArgumentError, Diagnostic
 
 # What TileLang calls this machine's GPU, whichever it is.
 AUTOMATIC = ("auto", "cuda", "hip", "rocm", "cutedsl", "nvrtc")
+# The compute capability from which on Triton compiles.
+OLDEST_CUDA = 75
 GPU_KINDS = {"cuda": "cuda", "cutedsl": "cuda", "hip": "hip", "rocm": "hip"}
 
 
@@ -141,9 +143,9 @@ def _nearest(target: Any, kind: str, arch: str | None) -> str | None:
     else:
         version = re.fullmatch(r"(?:sm_?)?(\d+)[a-z]*", arch)
         rows = [row for row in targets.TARGETS if row.backend == "cuda"]
-        older = [row for row in rows if version and int(row.arch) <= int(version[1])]
-        if older:
-            return older[-1].name
+        if version and int(version[1]) >= OLDEST_CUDA:
+            older = [row for row in rows if int(row.arch) <= int(version[1])]
+            return (older or rows[:1])[-1].name
     raise _unknown(target, f"no GPU is known as `{arch}`")
 
 

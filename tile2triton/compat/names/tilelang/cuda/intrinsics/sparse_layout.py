@@ -1,14 +1,11 @@
-"""`tilelang.cuda.intrinsics.sparse_layout`: names without a meaning here."""
+"""`tilelang.cuda.intrinsics.sparse_layout`: how sparse operands are described."""
 
 from tile2triton.tilelang.absent import THREADS, absent
 
 globals().update(
     absent(
         "tilelang.cuda.intrinsics.sparse_layout",
-        """
-    metadata_8bit_load_32x4_to_shared_16x4_layout_32bit
-    metadata_16bit_load_32x2_to_shared_16x2_layout_32bit
-    """,
+        "GROUP_CONFIG get_e_factor get_e_replicate_factor",
         THREADS,
     )
 )
