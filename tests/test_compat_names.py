@@ -160,7 +160,3 @@ def test_settings_of_the_cache_are_kept():
     assert not tilelang.is_cache_enabled()
     tilelang.enable_cache()
     assert tilelang.env.is_cache_enabled()
-
-
-def test_old_name_of_a_tensors_type_declares_one():
-    assert T.Buffer((16,), T.float32).shape == (16,)
