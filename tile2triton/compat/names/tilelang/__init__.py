@@ -1,7 +1,6 @@
 """`tilelang`: the names that TileLang's users import, meaning tile2triton."""
 
 import importlib
-from typing import Any
 
 from tile2triton import __version__
 from tile2triton.tilelang.logging import logger, set_log_level
@@ -29,6 +28,7 @@ from . import (
     utils,
     webgpu,
 )
+from .autotuner import autotune
 from .engine import (
     lower,
     register_c_postproc,
@@ -45,14 +45,6 @@ from .utils import TensorSupplyType, deprecated
 
 tvm = importlib.import_module("tvm")
 DataType = tvm.DataType
-
-
-def __getattr__(name: str) -> Any:
-    """The tuner is imported when it is used."""
-    if name == "autotune":
-        return autotuner.autotune
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
 
 __all__ = [
     "DataType",

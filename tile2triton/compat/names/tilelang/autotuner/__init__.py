@@ -1,13 +1,10 @@
 """`tilelang.autotuner`: search for the best parameters."""
 
-import importlib
-from typing import Any
+from tile2triton.tune import AutoTuner, autotune, get_autotune_inputs, set_autotune_inputs
 
-__all__ = ["AutoTuner", "autotune", "get_autotune_inputs", "set_autotune_inputs"]
-
-
-def __getattr__(name: str) -> Any:
-    """The tuner is imported when it is used."""
-    if name in __all__:
-        return getattr(importlib.import_module("tile2triton.tune"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__all__ = [
+    "AutoTuner",
+    "autotune",
+    "get_autotune_inputs",
+    "set_autotune_inputs",
+]
