@@ -729,6 +729,14 @@ CATALOGUE: dict[str, Entry] = {
             " keeps it from being done statement by statement."
         ),
     ),
+    "T2T344": Entry(
+        title="Operands that T.im2col does not take",
+        explanation="The image is a whole tensor (N, H, W, C), the matrix a tile of its type.",
+    ),
+    "T2T345": Entry(
+        title="A size of T.im2col that is not static",
+        explanation="The kernel, its stride and dilation, and the padding are fixed numbers.",
+    ),
     # Run time.
     "T2T401": Entry(
         title="A kernel that needs more than the GPU has",
