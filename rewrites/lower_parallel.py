@@ -20,12 +20,12 @@ from rewrites.environment import lengths, next_power_of_two, padded
 from rewrites.errors import refuse
 from rewrites.lower_loops import loop_header
 from rewrites.nodes import Blank, Comment
-from rewrites.quote import expr, name
+from rewrites.quote import expr, name, substituted
 from rewrites.ranges import Range
 from rewrites.scalars import as_condition, negate_condition
 from rewrites.space import Axis, Lowering, Space, index_list
 from rewrites.stores import filled, store
-from rewrites.tree import walk
+from rewrites.tree import names_in, walk
 from rewrites.updates import update
 from rewrites.values import Value, number
 
@@ -172,9 +172,21 @@ def _assign_name(space: Space, target: str, tree: ast.expr, node: ast.stmt) -> N
             hint=f"declare `{target}` inside the loop, or reduce with T.reduce_sum",
         )
     lowering.emit("target = tree", target=target, tree=value.tree)
+    if _is_index(space, tree):
+        space.spellings[target] = substituted(tree, space.spellings)
     space.environment.ranges[target] = space.environment.range(tree)
     # Triton makes a Python number that is assigned to a name a typed scalar.
     space.lets[target] = Value(name(target), value.dtype, value.axes)
+
+
+def _is_index(space: Space, tree: ast.expr) -> bool:
+    """Whether a let is arithmetic of loop variables and of what does not change in the loop."""
+    parts = (ast.Name, ast.Constant, ast.BinOp)
+    names = names_in(tree)
+    fixed = space.position.keys() | space.spellings.keys() | space.facts.constants.keys()
+    return all(isinstance(node, parts) for node in walk(tree)) and names <= fixed | (
+        space.environment.dtypes.keys() - space.facts.variables.keys()
+    )
 
 
 def _branch(space: Space, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:

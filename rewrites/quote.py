@@ -43,6 +43,11 @@ def copy_tree(tree: Tree) -> Tree:
     return _filled(tree, {})
 
 
+def substituted(tree: Tree, trees: Mapping[str, ast.expr | str]) -> Tree:
+    """A copy in which trees stand for names."""
+    return _filled(tree, trees)
+
+
 def place(tree: Tree, like: ast.AST) -> Tree:
     """Give every node of `tree` that has no place yet the source position of `like`."""
     for node in walk(tree):

@@ -11,7 +11,7 @@ from rewrites.dtypes import is_float
 from rewrites.environment import Environment, Names, next_power_of_two, padded
 from rewrites.errors import refuse
 from rewrites.facts import Facts
-from rewrites.quote import expr, literal, name, stmts
+from rewrites.quote import expr, literal, name, stmts, substituted
 from rewrites.scalars import floor_divide, floor_modulo, logical, negate_condition
 from rewrites.tree import walk
 from rewrites.values import Value, arithmetic, compare, number, strong, wrapped
@@ -81,6 +81,8 @@ class Space:
         self.axes = axes
         self.position = {axis.variable: index for index, axis in enumerate(axes)}
         self.lets: dict[str, Value] = {}
+        # Of lets that are arithmetic of loop variables: how they were written.
+        self.spellings: dict[str, ast.expr] = {}
         self.conditions: list[Value] = []
         self._vectors: dict[str, tuple[ast.Name, int]] = {}
         for axis in axes:
@@ -230,6 +232,12 @@ class Space:
         return tensors.read(self, buffer, indices, tree)
 
     # Axes.
+
+    def spelled_out(self, indices: list[ast.expr]) -> list[ast.expr]:
+        """Indices of tiles with the lets in them written out, so that their form is seen."""
+        if not self.spellings:
+            return indices
+        return [substituted(index, self.spellings) for index in indices]
 
     def axes_of(self, tree: ast.expr) -> set[int]:
         """The positions of the axes that an expression varies over."""

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 from rewrites.dtypes import bits
 from rewrites.environment import next_power_of_two, padded
 from rewrites.facts import Tile
-from rewrites.quote import expr, name
-from rewrites.tiles import collapsed
+from rewrites.quote import expr, literal, name
 from rewrites.tree import names_in
-from rewrites.values import full, triton_dtype
+from rewrites.values import collapsed, full, triton_dtype
 
 if TYPE_CHECKING:
     from rewrites.space import Lowering
@@ -25,7 +24,7 @@ def seen_as(lowering: "Lowering", source: Tile, target: Tile) -> ast.expr:
         tree = full(_tuple([ast.Constant(1)]), tree, source.dtype)
     shape, wide, narrow = source.shape, bits(source.dtype), bits(target.dtype)
     if wide != narrow:
-        _assert_numbers(lowering, source, target)
+        assert_numbers(lowering, source, target)
     if wide > narrow:
         tree, shape = _taken_apart(lowering, tree, shape, wide, narrow)
         dtype = f"uint{narrow}"
@@ -42,7 +41,7 @@ def seen_as(lowering: "Lowering", source: Tile, target: Tile) -> ast.expr:
         return collapsed(tree, target.dtype)
     lengths = [padded(e, t) for e, t in zip(target.shape, target.trees, strict=True)]
     if not _is_aligned(shape, target.shape):
-        _assert_numbers(lowering, source, target)
+        assert_numbers(lowering, source, target)
     return _reshaped(lowering, tree, shape, target.shape, lengths)
 
 
@@ -157,16 +156,17 @@ def _renumbered(number: ast.expr, shape: list[int], strides_of: list[int]) -> as
     return total
 
 
-def _assert_numbers(lowering: "Lowering", *tiles: Tile) -> None:
-    """The numbers that stand in the text hold for these extents only."""
-    for tile in tiles:
-        for extent, tree in zip(tile.shape, tile.trees, strict=True):
-            if names_in(tree) & lowering.facts.constants.keys():
-                lowering.emit(
-                    "tl.static_assert(length == extent)",
-                    length=tree,
-                    extent=ast.Constant(extent),
-                )
+def assert_numbers(lowering: "Lowering", *parts: Tile | ast.expr) -> None:
+    """The numbers that stand in the text hold for these values of the named constants only."""
+    trees: list[ast.expr] = []
+    for part in parts:
+        trees += part.trees if isinstance(part, Tile) else [part]
+    used = set[str]().union(*(names_in(tree) for tree in trees))
+    for constant, value in lowering.facts.constants.items():
+        if constant in used:
+            lowering.emit(
+                "tl.static_assert(constant == value)", constant=constant, value=literal(value)
+            )
 
 
 def _bitcast(tree: ast.expr, dtype: str) -> ast.expr:

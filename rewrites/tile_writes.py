@@ -3,24 +3,25 @@
 import ast
 from typing import TYPE_CHECKING
 
+from rewrites.affine import affine
 from rewrites.environment import lengths, padded
-from rewrites.errors import refuse
 from rewrites.facts import Tile
 from rewrites.quote import expr, name
 from rewrites.scalars import logical
 from rewrites.tensors import refuse_races
 from rewrites.tile_blocks import repeated_block
+from rewrites.tile_reshapes import spread
+from rewrites.tile_scatter import scattered
 from rewrites.tiles import (
     Length,
     Place,
     classify,
-    collapsed,
     from_space,
     gathered,
     lanes,
     lengths_of,
 )
-from rewrites.values import Value, full, stored, strong
+from rewrites.values import Value, collapsed, full, stored, strong
 
 if TYPE_CHECKING:
     from rewrites.space import Space
@@ -35,7 +36,11 @@ def write(
     if tile.is_scalar:
         _write_scalar(space, tile, value, node)
         return
+    indices = space.spelled_out(indices)
     places = classify(space, tile, indices)
+    if any(_is_computed(space, place) for place in places):
+        _write_scattered(space, tile, indices, value, node)
+        return
     order = [place.axis for place in places]
     reached = frozenset(axis for axis in order if axis is not None)
     refuse_races(space, reached, node, buffer)
@@ -67,6 +72,20 @@ def write(
     lowering.emit("buffer = tree", buffer=buffer, tree=tree)
 
 
+def _write_scattered(
+    space: "Space", tile: Tile, indices: list[ast.expr], value: Value, node: ast.AST
+) -> None:
+    """Set elements at computed indices, of which each is reached once."""
+    new = stored(value, tile.dtype)
+    found = spread(space, tile, indices, new)
+    if found is not None:
+        tree, condition = found
+        mask = ast.Constant(True) if condition is None else condition.tree
+    else:
+        tree, mask = scattered(space, tile, indices, new, node)
+    space.lowering.emit("tile = tl.where(mask, new, tile)", tile=tile.name, mask=mask, new=tree)
+
+
 def _limits(space: "Space", tile: Tile, dimension: int, place: Place, node: ast.AST) -> list[Value]:
     """Conditions on a dimension's lanes where a write reaches only some of them."""
     is_whole = place.axis is None or space.axes[place.axis].extent == tile.shape[dimension]
@@ -79,17 +98,9 @@ def _limits(space: "Space", tile: Tile, dimension: int, place: Place, node: ast.
         limit = space.axes[place.axis].tree
         return [Value(expr("here < limit", here=here, limit=limit), "bool", reach)]
     if place.axis is None:
-        if space.axes_of(place.index):
-            raise refuse(
-                node,
-                "T2T306",
-                f"`{tile.name}` is written at `{ast.unparse(place.index)}`, whose loop variable "
-                "stands in another index too, or with a second one",
-                hint="index each dimension of a tile with a loop variable of its own",
-            )
         index = space.value(place.index)
         return [Value(expr("here == index", here=here, index=index.tree), "bool", reach)]
-    start = _start(space, place, node, tile.name)
+    start = _start(space, place)
     axis = space.axes[place.axis]
     first = Value(expr("here >= start", here=here, start=start.tree), "bool", reach)
     end = expr("here < start + extent", here=here, start=start.tree, extent=axis.tree)
@@ -127,7 +138,7 @@ def _shift(
         trees = [length.tree for length in shape]
         parts = own.extent // axis.length
         return repeated_block(tree, trees, dimension, parts, own.tree), covered
-    start = _start(space, place, node, tile.name)
+    start = _start(space, place)
     source = expr(
         "tl.minimum(tl.maximum(here - start, 0), last)",
         here=lanes(space, tile, dimension),
@@ -157,27 +168,23 @@ def _value_shape(
     return shape
 
 
-def _start(space: "Space", place: Place, node: ast.AST, buffer: str) -> Value:
-    """The `start` of an index `start + i`; other forms cannot be written to."""
-    assert place.index is not None and place.axis is not None
+def _is_computed(space: "Space", place: Place) -> bool:
+    """Whether an index is more than `start + i`, for which neighbours stay neighbours."""
+    if place.index is None or not space.axes_of(place.index):
+        return False
+    if place.axis is None:
+        return True
     variable = space.axes[place.axis].variable
-    match place.index:
-        case ast.Name(id=identifier) if identifier == variable:
-            return space.value(ast.Constant(0))
-        case ast.BinOp(left=start, op=ast.Add(), right=ast.Name(id=identifier)) if (
-            identifier == variable and not space.axes_of(start)
-        ):
-            return space.value(start)
-        case ast.BinOp(left=ast.Name(id=identifier), op=ast.Add(), right=start) if (
-            identifier == variable and not space.axes_of(start)
-        ):
-            return space.value(start)
-    raise refuse(
-        node,
-        "T2T306",
-        f"`{buffer}` is written at `{ast.unparse(place.index)}`",
-        hint=f"index a tile that is written with `{variable}`, `start + {variable}`, or a number",
-    )
+    found = affine(place.index, [variable], space.environment)
+    return found is None or found.factors != {variable: 1} or bool(space.axes_of(found.rest))
+
+
+def _start(space: "Space", place: Place) -> Value:
+    """The `start` of an index `start + i`."""
+    assert place.index is not None and place.axis is not None
+    found = affine(place.index, [space.axes[place.axis].variable], space.environment)
+    assert found is not None
+    return space.value(found.rest)
 
 
 def _write_scalar(space: "Space", tile: Tile, value: Value, node: ast.AST) -> None:

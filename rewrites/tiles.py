@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rewrites.environment import lengths, padded
-from rewrites.errors import RewriteError, refuse
 from rewrites.facts import Tile
 from rewrites.quote import expr, name
 from rewrites.tile_blocks import block_number, picked_block
-from rewrites.values import Value, summable, summed
+from rewrites.tile_reshapes import rearranged
+from rewrites.tile_views import assert_numbers
+from rewrites.values import Value, collapsed, summable, summed
 
 if TYPE_CHECKING:
     from rewrites.space import Space
@@ -47,8 +48,16 @@ def read(space: "Space", buffer: str, indices: list[ast.expr], node: ast.expr) -
     tile = space.facts.tiles[buffer]
     if tile.is_scalar:
         return Value(name(buffer), tile.dtype)
+    indices = space.spelled_out(indices)
     places = classify(space, tile, indices)
     tree: ast.expr = name(buffer)
+    moving = [p for p in places if p.block is None and _varies(space, p)]
+    if moving:
+        found = rearranged(space, tile, tree, indices)
+        if found is not None:
+            return found
+    if any(place.axis is None for place in moving) and tile.rank > 1:
+        return _gather_anywhere(space, tile, tree, indices)
     gathers: list[int] = []
     shape = lengths_of(tile)
     for dimension, place in enumerate(places):
@@ -66,7 +75,7 @@ def read(space: "Space", buffer: str, indices: list[ast.expr], node: ast.expr) -
         else:
             gathers.append(dimension)
     if gathers:
-        return _gather(space, tile, tree, places, gathers, shape, node)
+        return _gather(space, tile, tree, places, gathers, shape)
     order = [place.axis for place in places]
     axes = frozenset(axis for axis in order if axis is not None)
     return Value(to_space(space, tile, tree, order), tile.dtype, axes)
@@ -116,11 +125,6 @@ def to_space(space: "Space", tile: Tile, tree: ast.expr, order: list[int | None]
         ast.Slice() if position in present else ast.Constant(None) for position in range(space.rank)
     ]
     return ast.Subscript(tree, ast.Tuple(parts, ast.Load()), ast.Load())
-
-
-def collapsed(tree: ast.expr, dtype: str) -> ast.expr:
-    """The one element of a tensor, or the one that is not 0, as a scalar of its type."""
-    return summed(expr("tl.sum(x)", x=summable(tree, dtype)), dtype).tree
 
 
 def from_space(
@@ -183,20 +187,21 @@ def _gather(
     places: list[Place],
     dimensions: list[int],
     shape: list[Length],
-    node: ast.expr,
 ) -> Value:
     """Positions that are computed per lane, along one dimension after the other."""
     if tile.rank == 1:
-        return _gather_flat(space, tile, tree, _clamped(space, tile, places, 0))
+        index = places[0].index
+        assert index is not None
+        return _gather_flat(space, tile, tree, _clamped(space, tile, index, 0))
     order = [place.axis for place in places]
-    if any(order[d] is None for d in dimensions):
-        raise _unsupported(node, tile.name)
     for dimension in dimensions:
         axis = order[dimension]
         assert axis is not None
         source = shape[dimension]
         shape[dimension] = Length(space.axes[axis].length, space.axes[axis].length_tree)
-        laid, _ = from_space(space, tile, _clamped(space, tile, places, dimension), order)
+        index = places[dimension].index
+        assert index is not None
+        laid, _ = from_space(space, tile, _clamped(space, tile, index, dimension), order)
         tree = gathered(tree, laid, shape, source, dimension, tile.dtype)
     axes = frozenset(axis for axis in order if axis is not None)
     return Value(to_space(space, tile, tree, order), tile.dtype, axes)
@@ -243,10 +248,26 @@ def lengths_of(tile: Tile) -> list["Length"]:
     return [Length(extent, tree) for extent, tree in zip(lengths(tile), trees, strict=True)]
 
 
-def _clamped(space: "Space", tile: Tile, places: list[Place], dimension: int) -> Value:
+def _gather_anywhere(space: "Space", tile: Tile, tree: ast.expr, indices: list[ast.expr]) -> Value:
+    """Any element for any point: the tile as one row, read at computed positions."""
+    total: ast.expr | None = None
+    axes = frozenset[int]()
+    for dimension in range(tile.rank):
+        value = _clamped(space, tile, indices[dimension], dimension)
+        axes |= value.axes
+        part = value.tree
+        stride = math.prod(lengths(tile)[dimension + 1 :])
+        if stride > 1:
+            part = expr("part * stride", part=part, stride=ast.Constant(stride))
+        total = part if total is None else expr("total + part", total=total, part=part)
+    assert total is not None
+    assert_numbers(space.lowering, tile)
+    position = Value(space.lowering.assign("position", total), "int32", axes)
+    return _gather_flat(space, tile, expr("tl.ravel(tree)", tree=tree), position)
+
+
+def _clamped(space: "Space", tile: Tile, index: ast.expr, dimension: int) -> Value:
     """A computed index; surplus lanes, and what is not proved in range, stay inside the tile."""
-    index = places[dimension].index
-    assert index is not None
     value = space.value(index)
     last = tile.shape[dimension] - 1
     is_inside = space.environment.range(index).within(0, last)
@@ -278,12 +299,3 @@ def _permute(tree: ast.expr, order: list[int]) -> ast.expr:
         return expr("tl.trans(tree)", tree=tree)
     dims: list[ast.expr] = [ast.Constant(d) for d in order]
     return expr("tl.permute(tree, dims)", tree=tree, dims=ast.Tuple(dims, ast.Load()))
-
-
-def _unsupported(node: ast.expr, buffer: str) -> RewriteError:
-    return refuse(
-        node,
-        "T2T307",
-        f"the indices of `{ast.unparse(node)}` cannot be gathered from a tile",
-        hint=f"compute at most one index of `{buffer}`; index the others with loop variables",
-    )

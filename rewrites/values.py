@@ -91,6 +91,11 @@ def summed(tree: ast.expr, dtype: str, axes: frozenset[int] = frozenset()) -> Va
     return cast(Value(tree, "float32" if is_float(dtype) else "int32", axes), dtype)
 
 
+def collapsed(tree: ast.expr, dtype: str) -> ast.expr:
+    """The one element of a tensor, or the one that is not 0, as a scalar of its type."""
+    return summed(expr("tl.sum(x)", x=summable(tree, dtype)), dtype).tree
+
+
 def _is_fp8(dtype: str) -> bool:
     return is_float(dtype) and bits(dtype) == 8
 

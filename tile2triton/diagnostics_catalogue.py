@@ -606,13 +606,6 @@ CATALOGUE: dict[str, Entry] = {
             "Tiles are written at a loop variable, at a start plus a loop variable, or at a number."
         ),
     ),
-    "T2T307": Entry(
-        title="Indices that cannot be gathered from a tile",
-        explanation=(
-            "At most one index of a tile that is read is computed; the others are loop variables."
-            " Tensors take any indices."
-        ),
-    ),
     "T2T308": Entry(
         title="An extent of T.Parallel that is known only at run time",
         explanation="Run over the whole tile and guard the body with an `if`.",
