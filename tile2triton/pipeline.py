@@ -14,6 +14,7 @@ from rewrites import (
     resolve_views,
     separate_accesses,
     share_addresses,
+    split_tiles,
     tidy_names,
 )
 from rewrites.facts import Facts, Program
@@ -37,6 +38,7 @@ PIPELINE = tuple(
     for module in (
         check_operators,
         join_branches,
+        split_tiles,
         resolve_views,
         delay_reductions,
         separate_accesses,
