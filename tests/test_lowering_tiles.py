@@ -419,3 +419,22 @@ def test_parts_of_tiles_in_two_dimensions(device: str) -> None:
         device,
         outputs=("C", "D", "E"),
     )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64", "bool"])
+def test_variable_is_filled_and_cleared(dtype, device):
+    agree(
+        f"""
+        def k(A: T.Tensor((4,), "float32"), C: T.Tensor((4,), "float32")):
+            with T.Kernel(1, threads=32) as bx:
+                x = T.alloc_var("{dtype}", 1)
+                for k in T.serial(4):
+                    if A[k] > 0:
+                        T.fill(x, 3)
+                    else:
+                        T.clear(x)
+                    C[k] = T.cast(x, "float32")
+        """,
+        [rand(4)],
+        device,
+    )

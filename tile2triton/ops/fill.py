@@ -10,7 +10,7 @@ from rewrites.facts import Facts
 from rewrites.quote import expr
 from rewrites.space import Space
 from rewrites.stores import store
-from rewrites.values import full, stored, triton_dtype
+from rewrites.values import full, stored, strong, triton_dtype
 from tile2triton.ops.base import Operator
 from tile2triton.ops.lowerings import indices_of, space_of_region
 from tile2triton.ops.regions import as_written, is_region, read_region, region_problems
@@ -67,7 +67,12 @@ def reference_of_clear(buffer: "Operand") -> None:
 
 def lower(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> None:
     value = space.value(arguments.get("value", ast.Constant(0)))
-    region = read_region(arguments["buffer"], space.facts)
+    buffer = arguments["buffer"]
+    if isinstance(buffer, ast.Name) and buffer.id in space.facts.variables:
+        new = strong(stored(value, space.facts.variables[buffer.id]))
+        space.lowering.emit("target = new", target=buffer.id, new=new.tree)
+        return
+    region = read_region(buffer, space.facts)
     assert region is not None
     tile = space.facts.tiles.get(region.buffer)
     if tile is not None and region.whole and not tile.is_scalar:
