@@ -730,6 +730,12 @@ CATALOGUE: dict[str, Entry] = {
         title="A size of T.im2col that is not static",
         explanation="The kernel, its stride and dilation, and the padding are fixed numbers.",
     ),
+    "T2T346": Entry(
+        title="Operands that T.transpose does not take",
+        explanation="The source is (M, N) and the destination (N, M), of sizes that are known.",
+        wrong="T.transpose(a, b)  # a: (64, 32), b: (64, 32)",
+        right="T.transpose(a, b)  # a: (64, 32), b: (32, 64)",
+    ),
     # Run time.
     "T2T401": Entry(
         title="A kernel that needs more than the GPU has",

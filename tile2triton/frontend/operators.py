@@ -7,10 +7,11 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
+from rewrites.facts import Erasure
 from rewrites.quote import place
 from tile2triton.diagnostics import TileError, from_problems
 from tile2triton.frontend.allocations import allocate_tile, allocate_variable
-from tile2triton.frontend.builder import active, require
+from tile2triton.frontend.builder import Builder, active, require
 from tile2triton.frontend.dtypes import dtype_name
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.loops import KernelFrame, Loop
@@ -153,7 +154,24 @@ def _hint(operator: Operator, given: dict[str, Any]) -> None:
             raise from_problems(problems, here().filename)
     # A comment on what leaves no statement would end up on another.
     builder.drop_comment()
+    if operator.name == "annotate_layout":
+        _note_layouts(builder, given["layout_map"])
     builder.facts.hints[operator.name] = {key: _kept(value) for key, value in given.items()}
+
+
+def _note_layouts(builder: Builder, layouts: Any) -> None:
+    """A tensor's layout is seen by other kernels, so that leaving it out is worth a word."""
+    for buffer in layouts if isinstance(layouts, dict) else ():
+        if isinstance(buffer, Buffer) and buffer.scope == "global":
+            reason = (
+                f"`{buffer.name}` keeps its rows one after the other, here and in every other "
+                "kernel that tile2triton makes; only code that knows the layout sees a difference"
+            )
+            position = here()
+            filename = position.filename if position.filename != builder.facts.filename else ""
+            builder.facts.erased.append(
+                Erasure("T.annotate_layout", position.line, reason, filename)
+            )
 
 
 def _kept(value: Any) -> Any:

@@ -21,6 +21,7 @@ from tile2triton.ops import (
     rounding,
     select,
     static_assert,
+    transpose,
     trigonometry,
     view,
 )
@@ -37,6 +38,7 @@ FAMILIES = (
     reduce,
     atomic_add,
     im2col,
+    transpose,
     select,
     exponentials,
     trigonometry,

@@ -85,6 +85,7 @@ def lower(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> None:
         match.sizes,
         match.extents,
         node,
+        _longest(match),
     )
     indices = indices_of(source, inner, match.source_axes)
     if source.is_tensor:
@@ -95,6 +96,21 @@ def lower(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> None:
         value = tiles.read(inner, source.buffer, indices, node)
     targets = indices_of(destination, inner, match.destination_axes)
     store(inner, destination.buffer, targets, value, node)
+
+
+def _longest(match: CopyMatch) -> tuple[ast.expr, ...]:
+    """The extents of the tile that says how much is copied, along the dimensions that move."""
+    for side, axes in (
+        (match.source, match.source_axes),
+        (match.destination, match.destination_axes),
+    ):
+        extents = side.extents or ()
+        if not side.is_tensor and all(
+            extents and extents[axis] is extent
+            for axis, extent in zip(axes, match.extents, strict=True)
+        ):
+            return tuple(side.shape[axis] for axis in axes)
+    return match.extents
 
 
 def _element(region: Region) -> ast.expr:

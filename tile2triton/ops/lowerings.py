@@ -8,6 +8,7 @@ from rewrites.errors import refuse
 from rewrites.quote import expr, name
 from rewrites.space import Axis, Space
 from rewrites.values import Value, cast, operands, strong
+from tile2triton.ops.operand import known_sizes
 from tile2triton.ops.regions import Region
 
 Lower = Callable[[Space, dict[str, ast.expr], ast.Call], Value]
@@ -94,10 +95,23 @@ def space_of_region(
     sizes: tuple[int | None, ...],
     extents: tuple[ast.expr, ...],
     node: ast.AST,
+    longest: tuple[ast.expr, ...] = (),
 ) -> Space:
-    """A space with one axis for each of `dimensions` of a region."""
+    """A space with one axis for each of `dimensions` of a region.
+
+    Of a part of a tile whose length is known at run time only, the axis runs over all that the
+    tile has there, and a condition says what counts. `longest` are these extents where they are
+    not those of the region.
+    """
     axes = []
-    for dimension, size, extent in zip(dimensions, sizes, extents, strict=True):
+    limits: list[tuple[int, ast.expr]] = []
+    for position, (dimension, size, extent) in enumerate(
+        zip(dimensions, sizes, extents, strict=True)
+    ):
+        if size is None:
+            limits.append((position, extent))
+            extent = longest[position] if longest else region.shape[dimension]
+            size = known_sizes((extent,), space.facts)[0]
         if size is None:
             raise refuse(
                 node,
@@ -110,7 +124,11 @@ def space_of_region(
         axis if axis.variable not in [a.variable for a in axes[:n]] else _numbered(axis, n)
         for n, axis in enumerate(axes)
     ]
-    return Space(space.lowering, tuple(unique))
+    inner = Space(space.lowering, tuple(unique))
+    for position, extent in limits:
+        lane = name(unique[position].variable)
+        inner.conditions.append(inner.value(expr("lane < extent", lane=lane, extent=extent)))
+    return inner
 
 
 def indices_of(region: Region, space: Space, axes: tuple[int, ...]) -> list[ast.expr]:
