@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rewrites import (
     check_operators,
     delay_reductions,
+    drop_stages,
     hoist_first_values,
     join_branches,
     lower_program,
@@ -38,6 +39,7 @@ PIPELINE = tuple(
     for module in (
         check_operators,
         join_branches,
+        drop_stages,
         split_tiles,
         resolve_views,
         delay_reductions,
