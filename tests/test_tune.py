@@ -23,6 +23,7 @@ from tile2triton.tune import (
     set_autotune_inputs,
     tuning,
 )
+from tile2triton.tune.measuring import MeasuringProcess
 
 ROOT = Path(__file__).parent.parent
 QUICK = {"warmup": 1, "rep": 1}
@@ -255,6 +256,45 @@ def test_early_stop_leaves_what_is_far_slower():
     configs = [FAST, {"block": 32, "pace": 1.5}, {"block": 16, "pace": 5.0}]
     kernel = doubling(configs, early_stop=True)(100)
     assert statuses(kernel) == ["measured", "measured", "slow"]
+
+
+def test_configurations_that_make_the_same_kernel_are_tried_once(log):
+    passes = [{"tl.disable_warp_specialized": on} for on in (True, False)]
+    kernel = doubling([*({**SLOW, "pass_configs": one} for one in passes), FAST])(100)
+    assert len(log()) == 2
+    assert [row.latency for row in kernel.tuning_report.rows] == [2.0, 2.0, 1.0]
+    assert "same kernel as block=32" in kernel.tuning_report.rows[1].reason
+
+
+def test_error_in_the_tuner_itself_is_raised(monkeypatch):
+    def broken(*_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(MeasuringProcess, "measured", broken)
+    with pytest.raises(ZeroDivisionError):
+        doubling([SLOW, FAST])(100)
+
+
+def test_verbose_kernel_prints_its_report(capsys):
+    @autotune(configs=[FAST], **QUICK)
+    @tile2triton.kernel(out_idx=[-1], verbose=True)
+    def increment(n, block, pace):
+        @T.prim_func
+        def main(A: T.Tensor((n,), "float32"), C: T.Tensor((n,), "float32")):
+            with T.Kernel(T.ceildiv(n, block), threads=128) as bx:
+                for i in T.Parallel(block):
+                    C[bx * block + i] = A[bx * block + i] + 1.0
+
+        return main
+
+    increment(100)
+    assert "increment on pretended chip: 1 measured" in capsys.readouterr().err
+
+
+def test_kernel_under_autotune_is_transpiled_without_tuning(log):
+    kernel = tile2triton.transpile(doubling([SLOW, FAST]), 100, block=8)
+    assert "block = 8" in kernel.triton_source
+    assert log() == []
 
 
 # Checks.

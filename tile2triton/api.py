@@ -86,7 +86,7 @@ def compile(
 
 
 def transpile(
-    function: PrimFunc | Kernel,
+    function: PrimFunc | Kernel | AutotunedKernel,
     *arguments: Any,
     out_idx: OutIdx = None,
     target: str | None = None,
@@ -95,8 +95,10 @@ def transpile(
     """The kernel of any function of ours, for the parameters that it needs.
 
     `transpile(matmul, M=1024, N=1024, K=1024).triton_source` is the Triton of an eager kernel; a
-    factory takes its own arguments, a `T.prim_func` takes none.
+    factory takes its own arguments, a `T.prim_func` takes none. Nothing is tuned.
     """
+    if isinstance(function, AutotunedKernel):
+        function = function.kernel
     if isinstance(function, PrimFunc):
         return compile(function, out_idx, target, **keywords)
     _refuse_no_kernel(function)

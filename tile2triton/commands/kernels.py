@@ -20,6 +20,7 @@ from tile2triton.frontend.eager import EagerKernel
 from tile2triton.frontend.eager_declarations import mentioned_consts
 from tile2triton.frontend.lazy import LazyKernel
 from tile2triton.frontend.prim_func import PrimFunc
+from tile2triton.tune.autotune import AutotunedKernel
 
 Source = LazyKernel | EagerKernel | PrimFunc | CompiledKernel
 
@@ -36,9 +37,14 @@ def kernels_in(place: str) -> dict[str, Source]:
     """The kernels of `FILE`, or the one of `FILE:KERNEL`, by name."""
     path, name = _split(place)
     module = _imported(path)
+    # Of a kernel that tunes itself, the kernel under it is meant.
+    named = {
+        key: value.kernel if isinstance(value, AutotunedKernel) else value
+        for key, value in vars(module).items()
+    }
     found: dict[str, Source] = {
         key: value
-        for key, value in vars(module).items()
+        for key, value in named.items()
         if isinstance(value, (LazyKernel, EagerKernel, PrimFunc, CompiledKernel))
     }
     if name is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -193,7 +192,7 @@ def _with_passes(options: Options, passes: Mapping[Any, Any]) -> Options:
 
 
 def _factory(function: Callable[..., Any]) -> LazyKernel:
-    return LazyKernel(capture(function, sys._getframe(2)).function, Options())
+    return LazyKernel(capture(function).function, Options())
 
 
 def _wrong(message: str, hint: str) -> ConfigError:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +11,8 @@ from tile2triton.tune.candidates import Candidate
 from tile2triton.tune.expected import Files
 from tile2triton.tune.machine import Machine
 from tile2triton.tune.report import Row
+from tile2triton.tune.sharing import share_out
+from tile2triton.worker_process import Worker
 
 # For one candidate; the process that compiles starts within it.
 SECONDS = 300.0
@@ -24,34 +24,14 @@ def compile_all(
     machine: Machine,
     done: Callable[[Candidate, Row | None], object],
 ) -> None:
-    """Compile every candidate; `done` gets a row for each that does not compile, or None.
+    """Compile every candidate; `done` gets a row for each that does not compile, or None."""
 
-    `done` may be called from several threads, never by two at the same time.
-    """
-    waiting: queue.SimpleQueue[Candidate] = queue.SimpleQueue()
-    for candidate in candidates:
-        waiting.put(candidate)
-    lock = threading.Lock()
+    def compiled(process: Worker, candidate: Candidate) -> Row | None:
+        answer = process.ask(_question(candidate, files_of(candidate), machine), SECONDS)
+        return _judged(candidate, answer, machine)
 
-    def work() -> None:
-        with machine.compiler() as process:
-            while True:
-                try:
-                    candidate = waiting.get_nowait()
-                except queue.Empty:
-                    return
-                answer = process.ask(_question(candidate, files_of(candidate), machine), SECONDS)
-                with lock:
-                    done(candidate, _judged(candidate, answer, machine))
-
-    threads = [
-        threading.Thread(target=work, daemon=True)
-        for _ in range(min(machine.processes, len(candidates)))
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    processes = [machine.compiler() for _ in range(min(machine.processes, len(candidates)))]
+    share_out(candidates, processes, compiled, done)
 
 
 def _question(candidate: Candidate, files: Files, machine: Machine) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import queue
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +13,7 @@ from tile2triton.tune.expected import Files
 from tile2triton.tune.machine import Machine
 from tile2triton.tune.report import Row
 from tile2triton.tune.settings import Settings
+from tile2triton.tune.sharing import share_out
 
 # For importing torch, waking the GPU, and bringing the inputs there.
 STARTING_SECONDS = 300.0
@@ -40,32 +40,15 @@ def measure_all(
     settings: Settings,
     done: Done,
 ) -> None:
-    """Run and time every candidate; `done` gets a row for each, never two at the same time."""
-    waiting: queue.SimpleQueue[Candidate] = queue.SimpleQueue()
-    for candidate in candidates:
-        waiting.put(candidate)
+    """Run and time every candidate; `done` gets a row for each."""
     best = Best()
-    lock = threading.Lock()
 
-    def work(device: str) -> None:
-        with MeasuringProcess(machine, device, settings) as process:
-            while True:
-                try:
-                    candidate = waiting.get_nowait()
-                except queue.Empty:
-                    return
-                row = process.measured(candidate, files_of(candidate), best)
-                with lock:
-                    done(candidate, row)
+    def measured(process: MeasuringProcess, candidate: Candidate) -> Row:
+        return process.measured(candidate, files_of(candidate), best)
 
-    threads = [
-        threading.Thread(target=work, args=(device,), daemon=True)
-        for device in machine.devices[: len(candidates)]
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    devices = machine.devices[: len(candidates)]
+    processes = [MeasuringProcess(machine, device, settings) for device in devices]
+    share_out(candidates, processes, measured, done)
 
 
 class MeasuringProcess:

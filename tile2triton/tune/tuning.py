@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import Any
 
 from tile2triton.diagnostics import Diagnostic, TileError
 from tile2triton.frontend.compiled import CompiledKernel
+from tile2triton.frontend.options import Options
 from tile2triton.tune import store
 from tile2triton.tune.candidates import Candidate, Make, candidates, said
 from tile2triton.tune.compiling import compile_all
@@ -44,12 +46,17 @@ class Request:
     configs: tuple[Config, ...]
     make: Make
     settings: Settings
-    options: object = None
+    options: Options
     call: tuple[Any, ...] | None = None
 
     @property
     def name(self) -> str:
         return self.function.__name__
+
+    @property
+    def verbose(self) -> bool:
+        """Whether the report is printed."""
+        return bool(dict(self.options.recorded).get("verbose"))
 
 
 @dataclass(frozen=True)
@@ -86,6 +93,8 @@ def tune(request: Request) -> Tuned:
         assert tuned.report is not None, "what was measured has a report"
         text = store.digest(tuned.kernel.triton_source)
         store.write(key, store.Stored(best, text, tuned.report))
+    if request.verbose:
+        print(tuned.report, file=sys.stderr)
     return tuned
 
 
@@ -99,6 +108,10 @@ def _measured(request: Request, machine: Machine) -> tuple[Tuned, int]:
         progress.phase("transpile")
         made, refused = candidates(request.configs, request.make, progress.advance)
         rows.update(refused)
+        # Options that change nothing here make the same kernel, which is tried once.
+        first = {one.path: one for one in reversed(made)}
+        again = [one for one in made if first[one.path] is not one]
+        made = [one for one in made if first[one.path] is one]
         reference = Reference(request.settings)
         files = _files(made, request, reference, Path(folder), machine)
 
@@ -116,6 +129,7 @@ def _measured(request: Request, machine: Machine) -> tuple[Tuned, int]:
         left = [one for one in made if one.index not in rows]
         progress.phase("measure", len(left))
         measure_all(left, lambda one: files[one.index], machine, request.settings, measured)
+    rows.update((one.index, _same_row(one, rows, first[one.path])) for one in again)
     ordered = tuple(rows[index] for index in range(len(request.configs)))
     report = TuningReport(request.name, machine.chip, ordered, reference.latency)
     if report.best is None:
@@ -123,6 +137,12 @@ def _measured(request: Request, machine: Machine) -> tuple[Tuned, int]:
     best = next(index for index, row in enumerate(ordered) if row is report.best)
     kernel = next(one.kernel for one in made if one.index == best)
     return Tuned(kernel, request.configs[best], report), best
+
+
+def _same_row(candidate: Candidate, rows: Mapping[int, Row], first: Candidate) -> Row:
+    """The row of a candidate that is the same kernel as an earlier one."""
+    reason = f"is the same kernel as {as_keywords(first.config)}"
+    return dataclasses.replace(rows[first.index], config=candidate.config, reason=reason)
 
 
 def _files(
