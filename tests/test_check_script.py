@@ -387,3 +387,35 @@ def test_lengths_that_a_kernel_reads_stay_known(check):
         """
     )
     assert code == 0
+
+
+TUNED = """
+configs = [{"block": "many"}, {"dtype": "float8_e4m3fn"}, {"block": 128}, {"block": 32}]
+tuned = tile2triton.autotune(configs=configs, ref_prog=lambda X: X * 2)(scale)
+kernel = tuned(300)
+assert kernel.config == configs[2]
+print(100.0 / kernel.latency, 100.0 / kernel.ref_latency)
+y = kernel(torch.randn(300, dtype=torch.float16, device="cuda"))
+assert y.shape == (300,)
+# One that was tried and left can still be asked for.
+scale(300, block=16)(torch.randn(300, dtype=torch.float16, device="cuda"))
+"""
+
+
+def test_first_configuration_that_compiles_stands_for_a_tuned_kernel(check):
+    # That chip has no fp8 of this kind.
+    code, text, report = check(TUNED, targets=("cuda:80",), compiles=True)
+    assert code == 0, text
+    assert len(report["kernels"]) == 2
+
+
+def test_call_of_a_tuned_eager_kernel_is_checked(check):
+    body = """
+    tuned = tile2triton.autotune(configs=[{"block": 128}, {"block": 32}])(shift)
+    x, offsets = torch.randn(300, device="cuda"), torch.zeros(1, dtype=torch.int32, device="cuda")
+    assert tuned(x, offsets).shape == (300,)
+    """
+    code, text, report = check(body)
+    assert code == 0, text
+    (kernel,) = report["kernels"]
+    assert kernel["constants"]["block"] == "128"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 class Observer(Protocol):
     """Sees each kernel once it is made or refused, and says what launching it runs."""
+
+    @property
+    def targets(self) -> Sequence[str]: ...
 
     def made(self, kernel: CompiledKernel) -> None: ...
 
@@ -30,8 +33,8 @@ def observer() -> Observer | None:
 
 
 @contextmanager
-def observed_by(one: Observer) -> Iterator[None]:
-    """Let `one` see every kernel that is made meanwhile, on any thread."""
+def observed_by(one: Observer | None) -> Iterator[None]:
+    """Let `one`, or nobody, see every kernel that is made meanwhile, on any thread."""
     global _observer
     before, _observer = _observer, one
     try:

@@ -61,6 +61,8 @@ class Recorder:
 
     def load(self, kernel: CompiledKernel) -> Callable[..., Any]:
         """The launcher, with all its checks of arguments; its kernels are not run."""
+        # One that was made while nobody looked, such as a configuration that was tried.
+        self.made(kernel)
         text, name = kernel.triton_source, kernel.name
         number = self.numbers[text]
         launcher = getattr(import_module(text, write_module(text, name), "_checked"), name)

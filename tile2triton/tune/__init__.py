@@ -5,7 +5,7 @@ from tile2triton.tune.autotuner import AutoTuner, AutotuneResult
 from tile2triton.tune.configs import ConfigError
 from tile2triton.tune.inputs import get_autotune_inputs, set_autotune_inputs
 from tile2triton.tune.report import Row, TuningReport
-from tile2triton.tune.tuning import TuningError
+from tile2triton.tune.request import TuningError
 
 __all__ = [
     "AutoTuner",

@@ -22,8 +22,9 @@ from tile2triton.tune.configs import (
     configurations,
 )
 from tile2triton.tune.report import TuningReport
+from tile2triton.tune.request import Request, Tuned
 from tile2triton.tune.settings import Settings
-from tile2triton.tune.tuning import Request, Tuned, tune
+from tile2triton.tune.tuning import tune
 
 Kernel = LazyKernel | EagerKernel
 

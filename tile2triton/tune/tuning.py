@@ -5,18 +5,15 @@ from __future__ import annotations
 import dataclasses
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tile2triton.diagnostics import Diagnostic, TileError
-from tile2triton.frontend.compiled import CompiledKernel
-from tile2triton.frontend.options import Options
+from tile2triton.diagnostics import TileError
+from tile2triton.observing import observer
 from tile2triton.tune import store
-from tile2triton.tune.candidates import Candidate, Make, candidates, said
+from tile2triton.tune.candidates import Candidate, candidates
 from tile2triton.tune.compiling import compile_all
-from tile2triton.tune.configs import Config
 from tile2triton.tune.described import described, source_of
 from tile2triton.tune.expected import Files, Reference
 from tile2triton.tune.inputs import Inputs, get_autotune_inputs
@@ -25,67 +22,21 @@ from tile2triton.tune.measuring import measure_all
 from tile2triton.tune.progress import Progress
 from tile2triton.tune.report import Row, TuningReport
 from tile2triton.tune.report import described as as_keywords
-from tile2triton.tune.settings import Settings
-
-
-class TuningError(TileError, RuntimeError):
-    """No configuration makes a kernel that runs and is right."""
-
-
-@dataclass(frozen=True)
-class Request:
-    """What is to be tuned: configurations, and what makes a kernel of one.
-
-    `function` is the user's, `arguments` are those that the kernel is made for; with the settings
-    and the chip they are what a stored result is found by. `call` are the arguments of the kernel
-    itself where it is being called.
-    """
-
-    function: Callable[..., Any]
-    arguments: Mapping[str, Any]
-    configs: tuple[Config, ...]
-    make: Make
-    settings: Settings
-    options: Options
-    call: tuple[Any, ...] | None = None
-
-    @property
-    def name(self) -> str:
-        return self.function.__name__
-
-    @property
-    def verbose(self) -> bool:
-        """Whether the report is printed."""
-        return bool(dict(self.options.recorded).get("verbose"))
-
-
-@dataclass(frozen=True)
-class Tuned:
-    """The best kernel; `report` is None where nothing could be measured."""
-
-    kernel: CompiledKernel
-    config: Config
-    report: TuningReport | None = None
-
-    @property
-    def latency(self) -> float | None:
-        best = self.report.best if self.report is not None else None
-        return None if best is None else best.latency
-
-    @property
-    def ref_latency(self) -> float | None:
-        return None if self.report is None else self.report.ref_latency
+from tile2triton.tune.request import Request, Tuned, measured_by, nothing_left
+from tile2triton.tune.untuned import first_that_compiles, first_that_is_made
 
 
 def tune(request: Request) -> Tuned:
     """The fastest of the configurations, measured here or stored before.
 
-    Without a GPU it is the first one that makes a kernel, with a notice on standard error. Raises
-    `TuningError` with a row for every configuration where none will do.
+    Where there is nothing to measure on, it is the first one that will do. Raises `TuningError`
+    with a row for every configuration where none will.
     """
+    if observer() is not None:
+        return first_that_compiles(request)
     machine = None if _is_interpreted(request.call) else this_machine()
     if machine is None:
-        return _first(request)
+        return first_that_is_made(request)
     key = _key(request, machine)
     tuned = _stored(request, key)
     if tuned is None:
@@ -133,10 +84,10 @@ def _measured(request: Request, machine: Machine) -> tuple[Tuned, int]:
     ordered = tuple(rows[index] for index in range(len(request.configs)))
     report = TuningReport(request.name, machine.chip, ordered, reference.latency)
     if report.best is None:
-        raise _nothing_left(report)
+        raise nothing_left(report)
     best = next(index for index, row in enumerate(ordered) if row is report.best)
     kernel = next(one.kernel for one in made if one.index == best)
-    return Tuned(kernel, request.configs[best], report), best
+    return measured_by(report, kernel, request.configs[best]), best
 
 
 def _same_row(candidate: Candidate, rows: Mapping[int, Row], first: Candidate) -> Row:
@@ -177,24 +128,6 @@ def _give_memory_back() -> None:
         torch.cuda.empty_cache()
 
 
-def _first(request: Request) -> Tuned:
-    """The first configuration that makes a kernel."""
-    rows = []
-    for config in request.configs:
-        try:
-            kernel = request.make(config)
-        except Exception as error:
-            rows.append(Row(config, "refused", reason=said(error)))
-        else:
-            print(
-                f"tile2triton: `{request.name}` is tuned on a GPU only; here it is made with "
-                f"{as_keywords(config)}",
-                file=sys.stderr,
-            )
-            return Tuned(kernel, config)
-    raise _nothing_left(TuningReport(request.name, "no GPU", tuple(rows)))
-
-
 def _is_interpreted(call: Sequence[Any] | None) -> bool:
     """Whether all tensors of the call are on the CPU, where there is nothing to measure."""
     places = [value.device.type for value in call or () if hasattr(value, "device")]
@@ -213,7 +146,7 @@ def _stored(request: Request, key: str) -> Tuned | None:
         return None
     if store.digest(kernel.triton_source) != found.text:
         return None
-    return Tuned(kernel, config, found.report)
+    return measured_by(found.report, kernel, config)
 
 
 def _key(request: Request, machine: Machine) -> str:
@@ -233,14 +166,3 @@ def _key(request: Request, machine: Machine) -> str:
         torch.__version__,
     ]
     return store.key_of(parts)
-
-
-def _nothing_left(report: TuningReport) -> TuningError:
-    return TuningError(
-        Diagnostic(
-            "T2T544",
-            f"no configuration of `{report.name}` makes a kernel that runs and is right",
-            found=tuple(str(report).splitlines()),
-            hint="the reason stands below each configuration",
-        )
-    )

@@ -1,0 +1,78 @@
+"""A configuration where nothing can be measured: the first one that will do."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from tile2triton.compile_check import check_all
+from tile2triton.diagnostics import TileError
+from tile2triton.frontend.compiled import CompiledKernel
+from tile2triton.measure import do_bench
+from tile2triton.observing import observed_by, observer
+from tile2triton.tune.candidates import said
+from tile2triton.tune.report import Row, TuningReport, described
+from tile2triton.tune.request import Request, Tuned, nothing_left
+
+# Compiling takes seconds, and lists of configurations may be long.
+MOST_COMPILED = 6
+
+
+def first_that_is_made(request: Request) -> Tuned:
+    """The first configuration that makes a kernel, with a notice on standard error."""
+    tuned = _first(request, lambda kernel: True)
+    print(
+        f"tile2triton: `{request.name}` is tuned on a GPU only; here it is made with "
+        f"{described(tuned.config)}",
+        file=sys.stderr,
+    )
+    return tuned
+
+
+def first_that_compiles(request: Request) -> Tuned:
+    """The first of some configurations that compiles for all targets that are checked.
+
+    Only that one is seen by who follows the making of kernels: of a list of configurations, some
+    may be for other chips. Where none compiles, it is the first that makes a kernel.
+    """
+    follower = observer()
+    assert follower is not None, "somebody checks kernels"
+    tries = 0
+
+    def compiles(kernel: CompiledKernel) -> bool:
+        nonlocal tries
+        tries += 1
+        if tries > MOST_COMPILED:
+            return False
+        try:
+            modules = [(*kernel.emitted_for(name), name) for name in follower.targets]
+        except TileError:
+            return False
+        return all(report.ok for report in check_all(modules))
+
+    with observed_by(None):
+        try:
+            tuned = _first(request, compiles)
+        except TileError:
+            tuned = _first(request, lambda kernel: True)
+    follower.made(tuned.kernel)
+    # What a script computes from the time is as true as the time that its GPU gives.
+    time = do_bench(lambda: None)
+    assert isinstance(time, float), "one number is asked for"
+    has_reference = request.settings.ref_prog is not None
+    return Tuned(tuned.kernel, tuned.config, time, time if has_reference else None)
+
+
+def _first(request: Request, will_do: Callable[[CompiledKernel], bool]) -> Tuned:
+    """The first configuration whose kernel will do."""
+    rows = []
+    for config in request.configs:
+        try:
+            kernel = request.make(config)
+        except Exception as error:
+            rows.append(Row(config, "refused", reason=said(error)))
+        else:
+            if will_do(kernel):
+                return Tuned(kernel, config)
+            rows.append(Row(config, "does not compile"))
+    raise nothing_left(TuningReport(request.name, "no GPU", tuple(rows)))
