@@ -146,6 +146,8 @@ class Facts:
     scalars: dict[str, str] = field(default_factory=dict)
     tensors: dict[str, Tensor] = field(default_factory=dict)
     tiles: dict[str, Tile] = field(default_factory=dict)
+    # `b = T.alloc_barrier(counts)`: name -> how many threads arrive at each, until they are erased.
+    barriers: dict[str, tuple[int, ...]] = field(default_factory=dict)
     # `x = T.alloc_var(dtype)`: name -> dtype.
     variables: dict[str, str] = field(default_factory=dict)
     # Outputs in the order in which they are returned.

@@ -23,6 +23,9 @@ KINDS = {
     "loop": "Loops",
     "statement": "Statements on tiles and tensors",
     "expression": "Expressions",
+    "scope": "Roles of threads",
+    "thread": "Numbers of threads",
+    "protocol": "Barriers and fences (left out where the order of the text satisfies them)",
     "hint": "Hints (they change no result)",
 }
 

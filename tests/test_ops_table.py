@@ -6,7 +6,10 @@ import pytest
 
 from tile2triton.ops import OPERATORS
 
-KINDS = ("expression", "statement", "allocation", "loop", "kernel", "hint")
+KINDS = (
+    *("expression", "statement", "allocation", "loop", "kernel", "hint"),
+    *("protocol", "scope", "thread"),
+)
 NUMBERS = {1: [(0.5,), (0.25,)], 2: [(0.75, 0.5), (-0.5, 0.25)], 3: [(0.5, 0.25, 0.75)]}
 INTEGERS = {1: [(5,), (0,)], 2: [(7, 3), (6, 3)], 3: [(1, 2, 3)]}
 FOLDED = sorted({row.name for row in OPERATORS.values() if row.fold})
@@ -31,7 +34,7 @@ def test_every_operator_is_documented(name):
 @pytest.mark.parametrize("name", sorted(OPERATORS))
 def test_expressions_and_statements_have_a_reference_meaning(name):
     operator = OPERATORS[name]
-    has_meaning = operator.kind in ("expression", "statement", "hint")
+    has_meaning = operator.kind in ("expression", "statement", "hint", "protocol")
     assert (operator.reference is not None) == has_meaning
 
 

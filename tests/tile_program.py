@@ -9,6 +9,8 @@ from rewrites.facts import Facts, Program, Tensor, Tile
 from tile2triton.ops import OPERATORS
 from tile2triton.ops.static import static_value
 
+TILES = ("alloc_shared", "alloc_fragment", "alloc_tmem", "alloc_local")
+
 
 def parse_program(
     text: str,
@@ -89,10 +91,13 @@ def _allocation(statement: ast.Assign, call: ast.Call, facts: Facts) -> None:
     operator = ast.unparse(call.func).removeprefix("T.")
     if operator in ("reshape", "view"):
         _view(statement, OPERATORS[operator].arguments(call), facts)
-    if operator not in ("alloc_shared", "alloc_fragment", "alloc_var"):
+    target = statement.targets[0]
+    if operator == "alloc_barrier":
+        assert isinstance(target, ast.Name)
+        facts.barriers[target.id] = ast.literal_eval(call.args[0])
+    if operator not in (*TILES, "alloc_var"):
         return
     arguments = OPERATORS[operator].arguments(call)
-    target = statement.targets[0]
     assert isinstance(target, ast.Name)
     if operator == "alloc_var":
         facts.variables[target.id] = _dtype(arguments["dtype"])

@@ -1017,4 +1017,128 @@ CATALOGUE: dict[str, Entry] = {
         title="An element type that torch does not have",
         explanation="`as_torch()` gives the type of a tensor in memory, where torch has one.",
     ),
+    # Threads and barriers.
+    "T2T700": Entry(
+        title="An operand is no barrier",
+        explanation=(
+            "Waits and arrivals take one barrier: the name of a single one, or an element of "
+            "several."
+        ),
+        wrong="b = T.alloc_barrier([128] * 2)\nT.barrier_arrive(b)",
+        right="b = T.alloc_barrier([128] * 2)\nT.barrier_arrive(b[k % 2])",
+    ),
+    "T2T701": Entry(
+        title="Threads that do not exist",
+        explanation=("T.ws takes the numbers of groups of 128 threads, from 0 on, as constants."),
+        wrong="with T.ws(k):  # k is a loop variable\n    T.clear(acc)",
+        right="with T.ws(0):\n    T.clear(acc)",
+    ),
+    "T2T702": Entry(
+        title="No number of arrivals",
+        explanation="A barrier completes a phase when so many threads, at least one, have arrived.",
+        wrong="b = T.alloc_barrier(0)",
+        right="b = T.alloc_barrier(128)",
+    ),
+    "T2T703": Entry(
+        title="Threads, blocks or schedules that the kernel does not have",
+        explanation=(
+            "The threads that T.thread_binding and T.launch_thread name are those of T.Kernel; a "
+            "schedule is a T.WSSchedule."
+        ),
+        wrong='tx = T.thread_binding(0, 64, "threadIdx.x")  # of 128 threads',
+        right='tx = T.thread_binding(0, 128, "threadIdx.x")',
+    ),
+    "T2T705": Entry(
+        title="A barrier at which groups of threads meet",
+        explanation=(
+            "The groups' statements become one sequence, in which nobody can wait for a group "
+            "that comes later. Barriers from T.alloc_barrier say who waits for whom, and are "
+            "proved; a barrier at which some threads meet others does not."
+        ),
+        wrong="if tx < 128:\n    ...\n    T.sync_threads(1, 256)",
+        right="if tx < 128:\n    ...\n    T.barrier_arrive(ready)",
+    ),
+    "T2T706": Entry(
+        title="Registers of some threads are used by others",
+        explanation=(
+            "Each thread has its own copy of a variable or fragment. What one group of threads "
+            "writes into it, another group does not see, though a kernel of Triton would."
+        ),
+        wrong="with T.ws(0):\n    T.copy(A, acc)\nwith T.ws(1):\n    T.copy(acc, C)",
+        right="with T.ws(0):\n    T.copy(A, acc)\n    T.copy(acc, C)",
+    ),
+    "T2T707": Entry(
+        title="Copies and products of several programs",
+        explanation=(
+            "Programs of Triton share no memory on the chip, so that no copy can fill the tiles "
+            "of several of them and no product can use them."
+        ),
+        wrong="T.tma_copy(A[i, k], tile, barrier=b, cluster_mask=3)",
+        right="T.copy(A[i, k], tile)",
+    ),
+    "T2T708": Entry(
+        title="An atomic operation that several threads repeat",
+        explanation=(
+            "Each thread that comes here would do it once, but a program of Triton does it once "
+            "in all."
+        ),
+        wrong="if tx < 32:\n    T.atomic_add(C[0], 1)",
+        right="if tx == 0:\n    T.atomic_add(C[0], 32)",
+    ),
+    "T2T709": Entry(
+        title="Groups of threads race for data",
+        explanation=(
+            "Two groups run at once. If one writes what the other uses, and neither waits, the "
+            "result depends on who is faster, and no order of the statements is the right one."
+        ),
+        wrong="if tx < 128:\n    T.copy(A, tile)\nelse:\n    T.copy(tile, C)",
+        right="T.copy(A, tile)\nT.copy(tile, C)",
+    ),
+    "T2T710": Entry(
+        title="A wait that nothing before it satisfies",
+        explanation=(
+            "A program of Triton runs its statements in order, so that an arrival that stands "
+            "behind a wait comes too late. Groups of threads are put into an order that their "
+            "waits allow, if there is one. A wait for parity p passes when the phase of parity p "
+            "is complete; phases count from 0, and before the first, the phase of parity 1 counts "
+            "as complete."
+        ),
+        wrong="T.barrier_wait(ready, 0)\nT.copy(tile, C)\nT.barrier_arrive(ready)",
+        right="T.barrier_arrive(ready)\nT.barrier_wait(ready, 0)\nT.copy(tile, C)",
+    ),
+    "T2T711": Entry(
+        title="More arrivals than a barrier expects",
+        explanation=(
+            "All threads that come to an arrival arrive: 128 in `with T.ws(0)`, one under "
+            "`if tx == 0`. A phase is complete when as many have arrived as T.alloc_barrier says; "
+            "one more breaks the barrier."
+        ),
+        wrong="b = T.alloc_barrier(1)\nwith T.ws(0):\n    T.barrier_arrive(b)",
+        right="b = T.alloc_barrier(128)\nwith T.ws(0):\n    T.barrier_arrive(b)",
+    ),
+    "T2T712": Entry(
+        title="Waits that cannot be proved",
+        explanation=(
+            "Barriers are left out where every wait is proved to be satisfied in the order of the "
+            "text. The proof follows barriers that are indexed, and parities that are computed, "
+            "with loop variables and constants."
+        ),
+        wrong='T.barrier_wait(ready, phase)  # phase = T.alloc_var("int32")',
+        right="T.barrier_wait(ready, (k // 2) % 2)",
+    ),
+    "T2T713": Entry(
+        title="An arrival under a condition of each thread's own",
+        explanation="How many threads arrive decides when the barrier completes its phase.",
+        wrong="if A[tx] > 0:\n    T.barrier_arrive(b)",
+        right="T.barrier_arrive(b)",
+    ),
+    "T2T714": Entry(
+        title="Single threads decide about whole tiles",
+        explanation=(
+            "Operators on tiles, and the loops around them, are done by all threads of a program "
+            "together. Their operands, bounds and conditions are the same for all threads."
+        ),
+        wrong="T.copy(A[tx, 0], tile)",
+        right="for i, j in T.Parallel(128, 64):\n    tile[i, j] = A[i, j]",
+    ),
 }

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tile2triton.frontend import operators as _operators
+from tile2triton.frontend.cluster import ClusterKernel
 from tile2triton.frontend.declarations import (
     Ref,
     Tensor,
@@ -23,6 +24,31 @@ from tile2triton.frontend.layouts import Fragment, Layout
 from tile2triton.frontend.macros import Macro, macro
 from tile2triton.frontend.prim_func import PrimFunc, prim_func
 from tile2triton.frontend.refused_names import RefusedName as _RefusedName
+from tile2triton.frontend.schedules import (
+    WSID,
+    WSInstr,
+    WSOpRef,
+    WSPipeline,
+    WSRole,
+    WSSchedule,
+    WSScope,
+    WSSync,
+    WSSyncKind,
+    annotate_ws_schedule,
+    ws_op,
+)
+from tile2triton.frontend.thread_names import (
+    get_block_binding,
+    get_block_bindings,
+    get_block_extent,
+    get_block_extents,
+    get_thread_bindings,
+    get_thread_extent,
+    get_thread_extents,
+    launch_thread,
+    thread_binding,
+)
+from tile2triton.frontend.thread_names import get_thread_binding as _get_thread_binding
 from tile2triton.frontend.values import Dynamic as PrimExpr
 from tile2triton.ops import OPERATORS as _OPERATORS
 from tile2triton.ops.refused import REFUSED as _REFUSED
@@ -38,6 +64,7 @@ Var = Ref
 
 __all__ = [
     "Buffer",
+    "ClusterKernel",
     "Fragment",
     "FragmentBuffer",
     "GemmWarpPolicy",
@@ -50,15 +77,35 @@ __all__ = [
     "SharedBuffer",
     "Tensor",
     "Var",
+    "WSID",
+    "WSInstr",
+    "WSOpRef",
+    "WSPipeline",
+    "WSRole",
+    "WSSchedule",
+    "WSScope",
+    "WSSync",
+    "WSSyncKind",
     "alloc_global",
+    "annotate_ws_schedule",
     "const",
     "dtype",
     "dynamic",
     "empty",
+    "get_block_binding",
+    "get_block_bindings",
+    "get_block_extent",
+    "get_block_extents",
+    "get_thread_bindings",
+    "get_thread_extent",
+    "get_thread_extents",
     "inline",
+    "launch_thread",
     "macro",
     "prim_func",
     "symbolic",
+    "thread_binding",
+    "ws_op",
     *_DTYPES,
     *_OPERATORS,
     *_REFUSED,
@@ -99,4 +146,6 @@ _operators.TABLE.update(_OPERATORS)
 globals().update({name: _function(name, one.surface) for name, one in _OPERATORS.items()})
 globals().update(_DTYPES)
 globals()["Cast"] = _cast_type_first
+# Of a block of threads with several dimensions, the operator knows the running number only.
+globals()["get_thread_binding"] = _get_thread_binding
 globals().update({name: _RefusedName(name, _REFUSED[name]) for name in _REFUSED})

@@ -8,14 +8,17 @@ from rewrites import (
     check_operators,
     delay_reductions,
     drop_stages,
+    erase_protocol,
     hoist_first_values,
     join_branches,
     lower_program,
     open_kernels,
     resolve_views,
     separate_accesses,
+    sequence_roles,
     share_addresses,
     split_tiles,
+    spread_threads,
     tidy_names,
 )
 from rewrites.facts import Facts, Program
@@ -38,6 +41,9 @@ PIPELINE = tuple(
     Pass(module.__name__.rpartition(".")[2], module.run, module.__doc__ or "")
     for module in (
         check_operators,
+        sequence_roles,
+        erase_protocol,
+        spread_threads,
         join_branches,
         drop_stages,
         split_tiles,

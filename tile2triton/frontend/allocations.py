@@ -79,6 +79,30 @@ def allocate_variable(builder: Builder, arguments: dict[str, Any]) -> Variable:
     return Variable(Naming(target, claim, "value"), dtype)
 
 
+def allocate_barriers(builder: Builder, arguments: dict[str, Any]) -> Buffer:
+    """`b = T.alloc_barrier(counts)`: barriers at which so many threads arrive."""
+    given = arguments["arrive_count"]
+    counts = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    for count in counts:
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise failure(
+                "T2T702",
+                f"`{plain(count)}` is no number of threads that arrive at a barrier",
+                hint="write how many threads arrive before the wait passes, such as 128",
+            )
+    trees: list[ast.expr] = [tree_of(count) for count in counts]
+    target = _bound_to(builder, _call("alloc_barrier", [ast.Tuple(trees, ast.Load())]))
+    block = builder.block
+
+    def claim(wanted: str) -> str:
+        name = builder.names.claim(wanted)
+        builder.bound[name] = block
+        builder.facts.barriers[name] = tuple(plain(count) for count in counts)
+        return name
+
+    return Buffer(Naming(target, claim, "barrier"), (len(counts),), "uint64", "barrier")
+
+
 def global_naming(
     builder: Builder, shape: tuple[Any, ...], dtype: DType, role: str, fallback: str
 ) -> Buffer:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from rewrites.facts import Facts, Tensor
 from rewrites.nodes import Blank, Comment
@@ -19,6 +19,9 @@ from tile2triton.frontend.positions import Position, here
 from tile2triton.frontend.spans import name_position
 from tile2triton.frontend.statics import number_of
 from tile2triton.frontend.tile_names import TileNames
+
+if TYPE_CHECKING:
+    from tile2triton.frontend.loops import KernelFrame
 
 _PLACE = ("lineno", "col_offset", "end_lineno", "end_col_offset", "filename")
 
@@ -60,6 +63,8 @@ class Builder:
         self.consts: dict[str, Any] = {}
         self.empties: list[str] = []
         self.dims: dict[str, str] = {}
+        # The T.Kernel that is open.
+        self.kernel: KernelFrame | None = None
 
     @property
     def block(self) -> Block:

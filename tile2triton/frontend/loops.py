@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -102,7 +103,11 @@ class KernelFrame:
                     f"the grid extent `{extent}` is read from a tensor on the GPU",
                     hint="pass it as a scalar parameter, such as n: T.int32",
                 )
-        self.threads = _thread_count(given.get("threads"))
+        self.thread_extents = _thread_extents(given.get("threads"))
+        is_given = given.get("threads") is not None
+        self.threads = math.prod(map(plain, self.thread_extents)) if is_given else None
+        # The numbers of the program in the grid, while the block is open.
+        self.block_numbers: tuple[Any, ...] = ()
         self.wanted: Any = None
         self.builder = require("T.Kernel")
 
@@ -133,12 +138,15 @@ class KernelFrame:
         assert isinstance(settled, ast.With)
         settled.body = block.body
         builder.open(block)
+        builder.kernel = self
+        self.block_numbers = tuple(Dynamic(counter_name(name, block), "int32") for name in names)
         return _values(names, wanted, block)
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         if error is not None:
             return
         self.builder.close()
+        self.builder.kernel = None
         statement = self.builder.block.body[-1]
         assert isinstance(statement, ast.With)
         if not statement.body:
@@ -184,18 +192,17 @@ def _wanted(names: Any, count: int, defaults: tuple[str, ...], what: str) -> tup
     )
 
 
-def _thread_count(threads: Any) -> int | None:
+def _thread_extents(threads: Any) -> tuple[int, ...]:
+    """The extents of a block of threads, x first; TileLang takes 128 threads if none are given."""
     if threads is None:
-        return None
+        return (128,)
     counts = threads if isinstance(threads, (tuple, list)) else (threads,)
-    product = 1
     for count in counts:
         if not isinstance(count, int):
             raise failure(
                 "T2T157", f"`{count!r}` is no number of threads", hint="write threads=128"
             )
-        product *= plain(count)
-    return product
+    return tuple(counts)
 
 
 def _called(

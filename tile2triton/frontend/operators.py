@@ -10,7 +10,7 @@ from typing import Any
 from rewrites.facts import Erasure
 from rewrites.quote import place
 from tile2triton.diagnostics import TileError, from_problems
-from tile2triton.frontend.allocations import allocate_tile, allocate_variable
+from tile2triton.frontend.allocations import allocate_barriers, allocate_tile, allocate_variable
 from tile2triton.frontend.builder import Builder, active, require
 from tile2triton.frontend.dtypes import dtype_name
 from tile2triton.frontend.failures import failure
@@ -19,6 +19,7 @@ from tile2triton.frontend.named_numbers import with_tree
 from tile2triton.frontend.naming import Naming
 from tile2triton.frontend.native import truth
 from tile2triton.frontend.positions import here
+from tile2triton.frontend.roles import RoleFrame
 from tile2triton.frontend.spans import argument_positions
 from tile2triton.frontend.statics import is_named, note_value, plain
 from tile2triton.frontend.trees import operand_tree, option_tree, placed_at, tree_of
@@ -33,7 +34,7 @@ TABLE: dict[str, Operator] = {}
 def call(name: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
     """Call the operator that has this surface name."""
     operator = TABLE[name]
-    if operator.kind in ("statement", "hint"):
+    if operator.kind in ("statement", "hint", "protocol"):
         builder = require(f"T.{name}")
         try:
             given = _bind(operator, name, arguments, keywords)
@@ -50,12 +51,16 @@ def call(name: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> 
         return Loop(operator.name, given)
     if operator.kind == "kernel":
         return KernelFrame(given)
+    if operator.kind == "scope":
+        return RoleFrame(require(f"T.{name}"), _tree(operator, given))
     if operator.kind == "allocation":
         builder = require(f"T.{name}")
         if operator.name == "alloc_var":
             return allocate_variable(builder, given)
         if operator.name in ("reshape", "view"):
             return allocate_view(operator.name, given)
+        if operator.name == "alloc_barrier":
+            return allocate_barriers(builder, given)
         return allocate_tile(builder, operator.name, given)
     return _expression(operator, given)
 

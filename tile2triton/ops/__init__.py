@@ -2,7 +2,9 @@
 
 from tile2triton.ops import (
     alloc,
+    asynchronous,
     atomic_add,
+    barriers,
     bits,
     cast,
     constants,
@@ -21,6 +23,7 @@ from tile2triton.ops import (
     rounding,
     select,
     static_assert,
+    threads,
     transpose,
     trigonometry,
     view,
@@ -51,6 +54,9 @@ FAMILIES = (
     bits,
     hints,
     static_assert,
+    asynchronous,
+    barriers,
+    threads,
 )
 
 OPERATORS: dict[str, Operator] = {

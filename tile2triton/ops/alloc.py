@@ -1,4 +1,4 @@
-"""T.alloc_shared, T.alloc_fragment, T.alloc_var: tiles on the chip and mutable scalars."""
+"""T.alloc_shared, T.alloc_fragment, T.alloc_var, …: tiles on the chip and mutable scalars."""
 
 import ast
 import math
@@ -28,6 +28,26 @@ def alloc_fragment(shape: Any, dtype: Any, scope: str = "local.fragment") -> Any
     |---|---|---|
     | `f = T.alloc_fragment((64, 32), "float32")` | a tile of floats | a value of a power of two |
     | `f = T.alloc_fragment((1,), "float32")` | a tile of one element | a scalar |
+    """
+
+
+def alloc_tmem(shape: Any, dtype: Any) -> Any:
+    """A tile in tensor memory, uninitialised: a tile as any other.
+
+    | form | meaning | Triton |
+    |---|---|---|
+    | `c = T.alloc_tmem((128, 64), "float32")` | a tile of floats | a value of a power of two |
+    """
+
+
+def alloc_local(shape: Any, dtype: Any, scope: str = "local") -> Any:
+    """An array of each thread's own, uninitialised.
+
+    Where its threads do not differ, it is a tile of one copy.
+
+    | form | meaning | Triton |
+    |---|---|---|
+    | `x = T.alloc_local((1,), "float32")` | one element | a scalar, or a lane for each thread |
     """
 
 
@@ -88,7 +108,9 @@ def check_variable(call: ast.Call, facts: Facts) -> Iterator[Problem]:
 
 ALLOC_SHARED = Operator(surface=alloc_shared, kind="allocation", check=check_tile)
 ALLOC_FRAGMENT = Operator(surface=alloc_fragment, kind="allocation", check=check_tile)
+ALLOC_TMEM = Operator(surface=alloc_tmem, kind="allocation", check=check_tile)
+ALLOC_LOCAL = Operator(surface=alloc_local, kind="allocation", check=check_tile)
 ALLOC_VAR = Operator(surface=alloc_var, kind="allocation", check=check_variable)
-TILE_FORMS = {"alloc_shared": ALLOC_SHARED, "alloc_fragment": ALLOC_FRAGMENT}
+TILE_FORMS = {row.name: row for row in (ALLOC_SHARED, ALLOC_FRAGMENT, ALLOC_TMEM, ALLOC_LOCAL)}
 
-OPERATORS = (ALLOC_SHARED, ALLOC_FRAGMENT, ALLOC_VAR)
+OPERATORS = (*TILE_FORMS.values(), ALLOC_VAR)

@@ -22,8 +22,10 @@ class Operator:
     """One operator of the language.
 
     `kind` is "expression" (has a value, may stand in any expression), "statement" (acts on tiles or
-    tensors), "allocation", "loop", "kernel" or "hint" (changes no result). `fold` computes an
-    expression of static numbers. `aliases` are further surface names with the same meaning.
+    tensors), "allocation", "loop", "kernel", "hint" (changes no result), "protocol" (orders threads
+    and is erased), "scope" (a `with` that says which threads run its body) or "thread" (the number
+    of a thread, in some form). `fold` computes an expression of static numbers. `aliases` are
+    further surface names with the same meaning.
     """
 
     surface: Callable[..., Any]

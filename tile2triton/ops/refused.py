@@ -69,11 +69,11 @@ GROUPS: tuple[tuple[Refusal, str], ...] = (
         """
         warp_reduce_sum warp_reduce_max warp_reduce_min warp_reduce_bitand warp_reduce_bitor
         comm_reducer tvm_thread_allreduce ldg32 ldg64 ldg128 ldg256 stg32 stg64 stg128 stg256
-        lds32 lds64 lds128 sts32 sts64 sts128 extract_lane sync_warp syncthreads_count
+        lds32 lds64 lds128 sts32 sts64 sts128 extract_lane syncthreads_count
         syncthreads_and syncthreads_or any_sync all_sync ballot ballot_sync activemask
         match_any_sync match_all_sync shfl_sync shfl_xor shfl_up shfl_down tvm_warp_shuffle
         tvm_warp_shuffle_up tvm_warp_shuffle_down tvm_warp_activemask dp4a __fns thread_return
-        tvm_thread_invariant
+        tvm_thread_invariant named_barrier_arrive tvm_storage_sync
         """,
     ),
     (
@@ -91,13 +91,15 @@ GROUPS: tuple[tuple[Refusal, str], ...] = (
         SparseTensorCoreIntrinEmitter TCGEN05DescriptorParams TCGEN05TensorCoreIntrinEmitter
         TensorCoreIntrinEmitter TensorCoreIntrinEmitterSM120
         TensorCoreIntrinEmitterWithLadderTransform WGMMADescriptorParams
-        WGMMATensorCoreIntrinEmitter WGSparseTensorCoreIntrinEmitter
+        WGMMATensorCoreIntrinEmitter tcgen05_mma wgmma_mma ptx_cp_async_barrier
+        ptx_init_barrier_thread_count ptx_arrive_barrier ptx_arrive_barrier_expect_tx
+        ptx_fence_barrier_init ptx_wait_barrier WGSparseTensorCoreIntrinEmitter
         """,
     ),
     (
         _CLUSTERS,
         """
-        ClusterKernel copy_cluster alloc_cluster_barrier block_rank_in_cluster cluster_sync
+        copy_cluster block_rank_in_cluster cluster_sync
         cluster_arrive cluster_arrive_relaxed cluster_wait ptx_arrive_cluster_barrier
         clc_try_cancel clc_try_cancel_multicast clc_is_canceled clc_get_first_ctaid_x
         clc_get_first_ctaid_y clc_get_first_ctaid_z tma_load_2sm
@@ -119,7 +121,7 @@ GROUPS: tuple[tuple[Refusal, str], ...] = (
     (
         _COMPILER_INTERNALS,
         """
-        attr evaluate sblock launch_thread reads writes func_attr handle Broadcast Ramp
+        attr evaluate sblock reads writes func_attr handle Broadcast Ramp
         type_annotation match_buffer Shuffle While sblock_attr If Then Else sblock_alloc_buffer
         target Add And Assert BufferLoad Call CallEffectKind CommReducer Div EQ FloatImm
         FloorDiv FloorMod GE GT IntImm IterVar LE LT Let Max Min Mod Mul NE Not Or ProducerLoad
@@ -144,7 +146,7 @@ GROUPS: tuple[tuple[Refusal, str], ...] = (
     ),
     (_GATHERING_COPIES, "tma_gather4 tma_gather4_bytes tma_scatter4 tma_load"),
     (_FIXED_POINT, "lookup_param q_multiply_shift q_multiply_shift_per_axis"),
-    (_GRID_BARRIER, "sync_grid"),
+    (_GRID_BARRIER, "sync_grid sync_global"),
 )
 
 REFUSED: dict[str, Refusal] = {name: refusal for refusal, names in GROUPS for name in names.split()}

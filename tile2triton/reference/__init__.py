@@ -10,6 +10,7 @@ from rewrites.facts import Program, Tensor
 from tile2triton.reference.arrays import Argument, scalar, to_torch
 from tile2triton.reference.errors import (
     AssumptionFailedError,
+    DeadlockError,
     OutOfBoundsError,
     ProgramError,
     UnsupportedError,
@@ -17,12 +18,14 @@ from tile2triton.reference.errors import (
 )
 from tile2triton.reference.expressions import evaluate
 from tile2triton.reference.memory import Memory
+from tile2triton.reference.sequence import in_sequence
 from tile2triton.reference.state import State, find_statics
 from tile2triton.reference.statements import execute_block
 from tile2triton.reference.values import numpy_dtype, unset
 
 __all__ = [
     "AssumptionFailedError",
+    "DeadlockError",
     "OutOfBoundsError",
     "ProgramError",
     "UnsupportedError",
@@ -44,11 +47,15 @@ def run(
     `ProgramError` where the program does what a GPU would not report, and `TypeError` or
     `ValueError` for arguments that do not fit.
     """
+    program = in_sequence(program)
     facts = program.facts
     given = _by_name(facts.parameters, arrays)
     state = State(facts, {}, find_statics(program.tree, facts))
     for tensor in facts.tensors.values():
         for extent in tensor.shape:
+            state.statics.update(find_statics(extent, facts))
+    for tile in facts.tiles.values():
+        for extent in tile.trees:
             state.statics.update(find_statics(extent, facts))
     arguments = {
         name: Argument(name, value, facts.tensors[name].dtype)

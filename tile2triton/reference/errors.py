@@ -37,3 +37,7 @@ class UnsupportedError(ProgramError):
 
 class AssumptionFailedError(ProgramError):
     """A condition that T.assume stated does not hold."""
+
+
+class DeadlockError(ProgramError):
+    """A wait for a barrier that nothing before it satisfies, or an arrival that none expects."""

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from rewrites.tree import base_name
 from tile2triton.ops.regions import CopyMatch, Region, is_region, match_copy, read_region
 from tile2triton.reference import expressions
 from tile2triton.reference.errors import AssumptionFailedError, UnsupportedError
@@ -185,6 +186,9 @@ def _resolved(tree: ast.expr, call: ast.Call, state: State) -> Any:
             }
         case ast.Name(id=name) if name in state.facts.variables:
             return Variable(name, state)
+        case ast.Name() | ast.Subscript() if base_name(tree) in state.facts.barriers:
+            # The interpreter itself counts who arrives: see `barriers.py`.
+            return None
     if is_region(tree, state.facts):
         region = read_region(tree, state.facts)
         if region is None:

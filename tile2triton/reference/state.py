@@ -1,6 +1,7 @@
 """What the interpreter knows while it runs one program of a grid."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -36,6 +37,8 @@ class State:
     space: tuple[int, ...] = ()
     mask: Mask = None
     program: int = 0
+    # How many threads have arrived at each barrier of the program.
+    arrived: Counter[tuple[str, int]] = field(default_factory=Counter)
 
     @property
     def is_parallel(self) -> bool:

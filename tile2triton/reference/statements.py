@@ -10,6 +10,7 @@ import numpy as np
 
 from rewrites.nodes import Blank, Comment
 from tile2triton.ops.base import Operator
+from tile2triton.reference.barriers import follow
 from tile2triton.reference.errors import UnsupportedError
 from tile2triton.reference.expressions import (
     binary,
@@ -46,7 +47,10 @@ def execute(statement: ast.stmt, state: State) -> None:
         case ast.AugAssign(target=ast.Subscript() as target, op=op, value=value):
             _update(target, op, value, statement, state)
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name)) as call):
-            apply(call, _operator(name, call, state), state)
+            follow(statement, state)
+            operator = _operator(name, call, state)
+            if operator.kind != "protocol":
+                apply(call, operator, state)
         case ast.For(iter=ast.Call(func=ast.Attribute(attr=name)) as call):
             if _operator(name, call, state).name == "Parallel":
                 _parallel(statement, call, state)
@@ -84,6 +88,7 @@ def _launch(call: ast.Call, target: ast.expr | None, body: list[ast.stmt], state
     for number, point in enumerate(programs):
         state.names, state.program = dict(outer), number
         state.tiles, state.allocated = {}, {}
+        state.arrived.clear()
         for name, index in zip(targets, point, strict=True):
             state.names[ast.unparse(name)] = np.int32(index)
         execute_block(body, state)
@@ -94,6 +99,8 @@ def _assign(name: str, value: ast.expr, node: ast.AST, state: State) -> None:
     """An allocation, a store to a variable, or a let."""
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
         operator = _operator(value.func.attr, value, state)
+        if operator.name == "alloc_barrier":
+            return
         if operator.kind == "allocation":
             _allocate(name, value, operator, state)
             return

@@ -1,0 +1,16 @@
+"""More threads arrive than the barrier expects."""
+
+import tile2triton
+import tile2triton.language as T
+
+
+@tile2triton.kernel
+def program():
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=256) as bx:
+            ready = T.alloc_barrier(1)
+            with T.ws(0):
+                T.barrier_arrive(ready)
+
+    return main

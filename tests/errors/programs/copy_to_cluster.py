@@ -1,0 +1,19 @@
+"""A copy into the tiles of several programs."""
+
+import tile2triton
+import tile2triton.language as T
+
+
+@tile2triton.kernel
+def program():
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=256) as bx:
+            tile = T.alloc_shared((64, 64), "float32")
+            ready = T.alloc_barrier(256)
+            T.tma_copy(A, tile, barrier=ready, cluster_mask=3)
+            T.barrier_arrive(ready)
+            T.barrier_wait(ready, 0)
+            T.copy(tile, C)
+
+    return main

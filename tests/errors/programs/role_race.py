@@ -1,0 +1,18 @@
+"""Two groups of threads share a tile and do not wait."""
+
+import tile2triton
+import tile2triton.language as T
+
+
+@tile2triton.kernel
+def program():
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=256) as bx:
+            tile = T.alloc_shared((64, 64), "float32")
+            if T.get_thread_binding() < 128:
+                T.copy(A, tile)
+            else:
+                T.copy(tile, C)
+
+    return main
