@@ -150,7 +150,8 @@ class _Interleaving:
         """The roles that stand at blocks which can be made one, in the order of the text."""
         first = roles[0].next
         assert first is not None
-        return [role for role in roles if role.next is not None and fit(first, role.next)]
+        others = [role for role in roles[1:] if role.next is not None and fit(first, role.next)]
+        return [roles[0], *others]
 
     def _joined(self, roles: list[Role]) -> ast.stmt:
         """One loop or branch for those of all roles, the body interleaved."""
