@@ -45,6 +45,11 @@ LOOKS_AT_TEXT = re.compile(
     r"\bscript\(|\blower\(|\btvm\b|\btir\b|\.prim_func\b|PTX|\bsass\b|transform\."
 )
 
+# The line of a failed test that looks for a word in a text.
+TEXT_ASSERTION = re.compile(
+    r""">\s+assert .*(?:["'] (?:not )?in \w+|\b(?:source|src|code|text|lines?)\b)"""
+)
+
 # What examples print, and end well, where they find a difference.
 SAYS_SO = re.compile(
     r"^.*(?:mismatch(?!ed elements: 0)|❌|not close|FAILED|incorrect).*$",
@@ -338,6 +343,7 @@ def row_of_tests(report: str, source: str) -> Row:
     textual = text_tests(source)
     counts: Counter[str] = Counter()
     failures: list[str] = []
+    numeric: list[str] = []
     for case in ElementTree.fromstring(report).iter("testcase"):
         name = case.get("name", "").partition("[")[0]
         problem = case.find("failure")
@@ -345,10 +351,15 @@ def row_of_tests(report: str, source: str) -> Row:
         if case.find("skipped") is not None:
             counts["skipped"] += 1
             continue
-        kind = "text_" if name in textual else ""
-        counts[f"{kind}{'passed' if problem is None else 'failed'}"] += 1
-        if problem is not None:
-            failures.append(f"{case.get('name')}: {_first_line(problem)}")
+        if problem is None:
+            counts["text_passed" if name in textual else "passed"] += 1
+            continue
+        failures.append(f"{case.get('name')}: {_first_line(problem)}")
+        if name in textual or _fails_at_text(problem):
+            counts["text_failed"] += 1
+        else:
+            counts["failed"] += 1
+            numeric.append(failures[-1])
     if counts["failed"]:
         verdict = "fails"
     elif counts["passed"]:
@@ -357,29 +368,46 @@ def row_of_tests(report: str, source: str) -> Row:
         verdict = "asserts text only"
     else:
         verdict = "all skipped"
-    numeric = [one for one in failures if one.partition("[")[0].partition(":")[0] not in textual]
     row = _row(verdict, (numeric or [""])[0][:300])
     names = ("passed", "failed", "text_passed", "text_failed", "skipped")
     return {**row, **{name: counts[name] for name in names}, "failures": failures}
 
 
 def text_tests(source: str) -> frozenset[str]:
-    """The tests of a file that look, themselves or through its functions, at a compiler's text."""
+    """The tests that look, by themselves or through functions of the file, at a compiler's text
+    and compare no numbers."""
     functions = {
         node.name: node
-        for node in ast.walk(ast.parse(source))
+        for node in ast.parse(source).body
         if isinstance(node, (ast.FunctionDef, ast.ClassDef))
     }
-    looking = {name for name, node in functions.items() if LOOKS_AT_TEXT.search(ast.unparse(node))}
+    looking, comparing = (
+        _reaching(
+            functions, {n for n, node in functions.items() if words.search(ast.unparse(node))}
+        )
+        for words in (LOOKS_AT_TEXT, COMPARES)
+    )
+    return frozenset(looking - comparing)
+
+
+def _reaching(functions: dict[str, ast.stmt], found: set[str]) -> set[str]:
+    """These functions, and those that mention one of them."""
     while True:
-        more = looking | {
+        more = found | {
             name
             for name, node in functions.items()
-            if any(isinstance(x, ast.Name) and x.id in looking for x in ast.walk(node))
+            if any(isinstance(x, ast.Name) and x.id in found for x in ast.walk(node))
         }
-        if more == looking:
-            return frozenset(looking)
-        looking = more
+        if more == found:
+            return found
+        found = more
+
+
+def _fails_at_text(problem: ElementTree.Element) -> bool:
+    """Whether the line of the test that failed looks at a compiler's text."""
+    marked = [line for line in (problem.text or "").splitlines() if line.startswith(">")]
+    own = marked[:1]
+    return any(LOOKS_AT_TEXT.search(line) or TEXT_ASSERTION.match(line) for line in own)
 
 
 def _row(verdict: str, reason: str, **more: Any) -> Row:

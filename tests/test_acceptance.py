@@ -56,6 +56,7 @@ def build(): return compiled().get_kernel_source()
 def run(): torch.testing.assert_close(a, b)
 def test_text(): assert "cp.async" in build()
 def test_number(): run()
+def test_both(): build(); run()
 """
 
 
