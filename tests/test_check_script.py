@@ -212,8 +212,8 @@ def test_what_a_kernel_writes_is_not_known(check):
         view = x[10:]
         assert view[0].item() == 10
         in_place(x)
-        assert view[0].item() == 0, "a guess"
-        assert (x - 5).abs().max() < 1e-3
+        assert view[0].item() == 1, "a guess"
+        assert (x - x.clone()).abs().max() < 1e-3
         if (x > 7).any():
             raise SystemExit("a guess is no reason to fail")
         """
@@ -383,7 +383,58 @@ def test_lengths_that_a_kernel_reads_stay_known(check):
         y = torch.zeros(90, device="cuda")
         from_start(torch.randn(90, device="cuda"), starts, y)
         assert starts.tolist() == [0, 30, 90]
-        assert y.sum().item() == 0
+        assert y.sum().item() == 1
+        """
+    )
+    assert code == 0
+
+
+def test_a_missing_package_that_is_done_without_is_stood_in_for_where_that_fails(check):
+    code, _, found = check(
+        """
+        try:
+            from no_such_package import reference
+        except ImportError:
+            print("no reference")
+
+        y = scale(64)(torch.randn(64, device="cuda", dtype=torch.float16))
+        a, b, c = reference(y)
+        torch.testing.assert_close(y, a)
+        """
+    )
+    assert (code, found["absent"]) == (0, ["no_such_package"])
+
+
+def test_a_script_that_does_without_a_missing_package_goes_on(check):
+    code, _, found = check(
+        """
+        try:
+            import no_such_package
+        except ImportError:
+            no_such_package = None
+        scale(64)
+        """
+    )
+    assert (code, found["absent"], len(found["kernels"])) == (0, [], 1)
+
+
+def test_tritons_own_kernels_of_a_script_run_nothing(check):
+    code, _, _ = check(
+        """
+        import triton
+        import triton.language as tl
+
+        @triton.autotune([triton.Config({"B": 16}), triton.Config({"B": 32})], key=["n"])
+        @triton.jit
+        def double(x, y, n, B: tl.constexpr):
+            i = tl.program_id(0) * B + tl.arange(0, B)
+            tl.store(y + i, tl.load(x + i, mask=i < n) * 2, mask=i < n)
+
+        x = torch.arange(64, device="cuda")
+        y = torch.empty_like(x)
+        double[lambda meta: (triton.cdiv(64, meta["B"]),)](x, y, 64)
+        assert x[5].item() == 5 and y[5].item() == 1
+        scale(64)
         """
     )
     assert code == 0

@@ -6,11 +6,12 @@ compared; a kernel refuses it as an argument.
 
 from __future__ import annotations
 
+import dis
 import sys
 from collections.abc import Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 
@@ -34,8 +35,7 @@ class Absent:
     def __setitem__(self, _: Any, __: Any) -> None: ...
 
     def __iter__(self) -> Iterator[Absent]:
-        # Two are what is unpacked most: a result and its statistics.
-        return iter((self, self))
+        return iter((self,) * _wanted(sys._getframe(1)))
 
     def __bool__(self) -> bool:
         return True
@@ -65,6 +65,12 @@ class Absent:
         return next(x for x in _leaves((args, kwargs or {})) if isinstance(x, Absent))
 
 
+def _wanted(frame: FrameType) -> int:
+    """How many values the code that iterates unpacks; one where it does something else."""
+    code, at = frame.f_code.co_code, frame.f_lasti
+    return code[at + 1] if code[at] == dis.opmap["UNPACK_SEQUENCE"] else 1
+
+
 def _leaves(value: Any) -> Iterator[Any]:
     if isinstance(value, dict):
         value = tuple(value.values())
@@ -79,11 +85,11 @@ def _same(self: Absent, *_: Any) -> Absent:
     return self
 
 
-def _below(self: Absent, other: Any) -> Any:
+def _holds(self: Absent, other: Any) -> Any:
     return True if isinstance(other, (int, float)) else self
 
 
-def _not_above(self: Absent, other: Any) -> Any:
+def _exceeds(self: Absent, other: Any) -> Any:
     return False if isinstance(other, (int, float)) else self
 
 
@@ -92,11 +98,9 @@ for _name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshi
     setattr(Absent, f"__r{_name}__", _same)
 for _name in "neg pos invert abs".split():
     setattr(Absent, f"__{_name}__", _same)
-# Scripts compare errors, which are small, with tolerances.
-for _name in "lt le".split():
-    setattr(Absent, f"__{_name}__", _below)
-for _name in "gt ge".split():
-    setattr(Absent, f"__{_name}__", _not_above)
+# Scripts ask whether errors, which are small, exceed tolerances, and whether there are dimensions.
+for _name, _answer in (("lt", _holds), ("le", _holds), ("ge", _holds), ("gt", _exceeds)):
+    setattr(Absent, f"__{_name}__", _answer)
 
 
 class AbsentPackages(MetaPathFinder, Loader):
@@ -119,8 +123,31 @@ class AbsentPackages(MetaPathFinder, Loader):
         sys.meta_path.append(self)
 
 
+class Missed(MetaPathFinder):
+    """Notes the packages that are asked for and are not there, whoever then does without."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
+        if "." not in fullname and fullname not in self.names and _is_of_script(sys._getframe(1)):
+            self.names.append(fullname)
+
+    def install(self) -> None:
+        sys.meta_path.append(self)
+
+
+def _is_of_script(frame: FrameType | None) -> bool:
+    """Whether the file that imports is none of an installed package."""
+    while frame is not None and frame.f_code.co_filename.startswith("<"):
+        frame = frame.f_back
+    installed = ("site-packages", "dist-packages", "/tile2triton/", sys.base_prefix)
+    return frame is not None and not any(x in frame.f_code.co_filename for x in installed)
+
+
 class _AbsentModule(ModuleType):
     __all__: tuple[str, ...] = ()
+    __version__ = "0.0.0"
 
     def __getattr__(self, name: str) -> Absent:
         if name.startswith("__"):

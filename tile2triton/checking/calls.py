@@ -71,6 +71,9 @@ class Calls(TorchFunctionMode):  # type: ignore[misc]
             torch.Tensor.record_stream: lambda x, *_: None,
             torch.Tensor.__repr__: _described,
             torch.Tensor.__format__: lambda x, form: self._formatted(x, form),
+            torch.tensor: lambda data, **options: self._from(torch.tensor, data, options),
+            torch.as_tensor: lambda data, **options: self._from(torch.as_tensor, data, options),
+            torch.Tensor.new_tensor: self._new_tensor,
             torch.Tensor.data.__set__: _set_data,
             torch.allclose: lambda a, b, *_, **__: self._compared(a, b),
             torch.Tensor.allclose: lambda a, b, *_, **__: self._compared(a, b),
@@ -122,6 +125,24 @@ class Calls(TorchFunctionMode):  # type: ignore[misc]
             if isinstance(one, FakeTensor) and id(one) not in given:
                 notes_of(one).device = _numbered(device)
         return result
+
+    def _from(self, func: Any, data: Any, options: dict[str, Any]) -> Any:
+        """A tensor of numbers, among which may be tensors of one element."""
+        if not isinstance(data, torch.Tensor):
+            data = self._numbers(data)
+        device = options.pop("device", None) or (
+            _device_of(data) if isinstance(data, torch.Tensor) else self.default
+        )
+        return self._made_on(torch.device(device), func, (data,), options)
+
+    def _new_tensor(self, tensor: torch.Tensor, data: Any, **options: Any) -> Any:
+        given = {"device": _device_of(tensor), "dtype": tensor.dtype, **options}
+        return self._from(torch.tensor, data, given)
+
+    def _numbers(self, data: Any) -> Any:
+        if isinstance(data, (list, tuple)):
+            return [self._numbers(one) for one in data]
+        return self._item(data) if isinstance(data, FakeTensor) and data.dim() == 0 else data
 
     def _moved(self, tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
         device = _numbered(device)
@@ -231,6 +252,7 @@ def answering(counts: Counts) -> Iterator[None]:
     replaced = (
         (FakeTensor, "device", property(device)),
         (torch.testing, "assert_close", assert_close(counts)),
+        (torch, "inference_mode", _inference_mode),
         (torch, "set_default_device", calls.set_default_device),
         (torch, "get_default_device", lambda: calls.default),
         (torch.autograd, "_engine_run_backward", calls.run_backward),
@@ -245,6 +267,13 @@ def answering(counts: Counts) -> Iterator[None]:
     finally:
         for owner, name, value in before:
             setattr(owner, name, value)
+
+
+def _inference_mode(mode: Any = True) -> Any:
+    """No gradients: fake tensors take no part in the rest of what it means."""
+    if callable(mode):
+        return torch.no_grad()(mode)
+    return torch.set_grad_enabled(torch.is_grad_enabled() and not mode)
 
 
 def _set_data(tensor: torch.Tensor, new: torch.Tensor) -> None:

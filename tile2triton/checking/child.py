@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from tile2triton.checking.absent import Absent, AbsentPackages
+from tile2triton.checking.absent import Absent, AbsentPackages, Missed
 from tile2triton.checking.calls import Counts, answering
 from tile2triton.checking.launches import launching_nothing
 from tile2triton.checking.posed_gpu import posing
@@ -53,13 +53,16 @@ def run(order: dict[str, Any], tell: Any) -> dict[str, Any]:
     with contextlib.suppress(ModuleNotFoundError):
         importlib.import_module("tile2triton.compat")
     AbsentPackages(order["absent"]).install()
+    missed = Missed()
+    missed.install()
     sys.argv = [order["script"], *order["arguments"]]
     sys.path[0] = str(Path(order["script"]).resolve().parent)
     gpu = target(order["targets"][0])
-    with posing(gpu), launching_nothing(), observed_by(recorder), answering(counts):
+    with posing(gpu), launching_nothing(gpu), observed_by(recorder), answering(counts):
         how = _ran(order, recorder)
     return {
         "event": "end",
+        "missed": missed.names,
         **how,
         "launches": {str(number): count for number, count in recorder.launched.items()},
         "comparisons": counts.comparisons,

@@ -207,6 +207,7 @@ def _replacements(target: Target) -> dict[str, Any]:
         "torch.cuda.graph": Nowhere,
         "torch.cuda.nvtx.range_push": _nothing,
         "torch.cuda.nvtx.range_pop": _nothing,
+        "torch.Generator": _generator,
         "torch.compile": _as_it_is,
         "tile2triton.measure.do_bench": do_bench,
         "triton.testing.do_bench": do_bench,
@@ -223,6 +224,14 @@ def do_bench(fn: Any, *_: Any, quantiles: Any = None, return_mode: str = "mean",
 
 
 def _nothing(*_: Any, **__: Any) -> None: ...
+
+
+_Generator = torch.Generator
+
+
+def _generator(device: Any = None) -> torch.Generator:
+    """Random numbers come from the CPU."""
+    return _Generator()
 
 
 def _as_it_is(model: Any = None, **_: Any) -> Any:

@@ -59,11 +59,18 @@ def check_script(order: Order, say: Callable[[str], None] = lambda line: None) -
         with CompilePool(order.seconds_a_kernel, workers=order.workers) as pool:
             run, output, returncode, hung = _once(order, absent, pool, say)
             _collect(run, say)
-        package = (run.end or {}).get("package")
-        if package is None or package in absent or len(absent) == MOST_PACKAGES:
+        missing = [name for name in _missing(run.end or {}) if name not in absent]
+        if not missing or len(absent) > MOST_PACKAGES:
             return _result(order, run, absent, output, returncode, hung)
-        say(f"{package} is not installed: beginning anew with stand-ins for what it has")
-        absent.append(package)
+        say(f"{', '.join(missing)} not installed: beginning anew with stand-ins")
+        absent += missing
+
+
+def _missing(end: Event) -> list[str]:
+    """The packages for want of which the script failed: also those that it went on without."""
+    if end.get("how") == "package":
+        return [end["package"]]
+    return list(end["missed"]) if end.get("how") == "exception" else []
 
 
 def _once(
@@ -199,7 +206,7 @@ def _result(
         how, detail = "timed out", f"stopped after {order.seconds:g} s"
     elif how is None:
         how, detail = "exception", f"the process ended abruptly (exit {returncode})"
-    needed = [name for name in end.get("absent", ()) if name in absent]
+    needed = [name for name in dict.fromkeys(end.get("absent", ())) if name in absent]
     if how == "exception" and needed:
         how, detail = "package", f"needs {', '.join(needed)}: {detail}"
     elif how == "package":

@@ -5,7 +5,7 @@ one on the CPU, since it refuses to differentiate on a GPU whose driver is not t
 that the script sees is kept beside it. Beside it too are its values, where they are known at small
 cost, so that lengths, offsets and masks can steer the script as they would.
 
-What is not known has a guess: 0, or what a comparison of zeros gives. See `Guess`.
+What is not known counts as tensors of ones, see `guesses`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from torch._subclasses.fake_tensor import (
 )
 from torch.utils._mode_utils import no_dispatch
 
+from tile2triton.checking.guesses import UNKNOWN, Guess, guessed
+
 CPU = torch.device("cpu")
 GPU = torch.device("cuda", 0)
 
@@ -37,8 +39,6 @@ MOST_ELEMENTS = 1 << 20
 MOST_FLOATS = 1 << 16
 # Products of matrices with more multiplications have shapes only.
 MOST_MULTIPLICATIONS = 1 << 26
-
-Guess = bool | int | float
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Notes:
     values: torch.Tensor | None = None
     memory: Memory | None = None
     # What stands for every element where the values are not known.
-    guess: Guess = 0
+    guess: Guess = UNKNOWN
 
 
 def notes_of(tensor: torch.Tensor) -> Notes:
@@ -80,7 +80,7 @@ def values_of(tensor: torch.Tensor) -> torch.Tensor | None:
 def forget(tensor: torch.Tensor) -> None:
     """From now on the values of the tensor, and of all views of it, are not known."""
     notes = notes_of(tensor)
-    notes.guess = 0
+    notes.guess = UNKNOWN
     if notes.memory is not None:
         notes.memory.known = False
 
@@ -113,7 +113,7 @@ class Tensors(FakeTensorMode):  # type: ignore[misc]
         values, computed = self._computed(func, args, kwargs, tensors)
         if computed:
             return self._known(values, tensors)
-        guess = _guess(func, args)
+        guess = guessed(func.name(), [_guess_of(x) for x in args])
         try:
             result = super().__torch_dispatch__(func, types, args, kwargs)
         except (
@@ -307,51 +307,14 @@ def _elements(args: Any) -> int:
     return largest
 
 
-_COMPARISONS: dict[str, Any] = {
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b,
-    "ge": lambda a, b: a >= b,
-    "logical_and": lambda a, b: bool(a) and bool(b),
-    "logical_or": lambda a, b: bool(a) or bool(b),
-    "bitwise_and": lambda a, b: bool(a) and bool(b),
-    "bitwise_or": lambda a, b: bool(a) or bool(b),
-    "isclose": lambda a, b: True,
-    "isfinite": lambda a: True,
-    "logical_not": lambda a: not a,
-    "bitwise_not": lambda a: not a,
-}
-# What changes neither 0 nor a truth.
-_KEEPING = "all any _to_copy clone detach view reshape expand unsqueeze squeeze max min amax amin"
-
-
-def _guess(func: Any, args: Any) -> Guess:
-    """What the operator makes of guesses: of a comparison a truth, of all else 0."""
-    name = func.name().partition("::")[2].partition(".")[0]
-    operands = list(_guesses(args))
-    if name in _COMPARISONS and operands:
-        try:
-            return bool(_COMPARISONS[name](*operands[:2]))
-        except TypeError:
-            return False
-    if name in _KEEPING.split() and operands:
-        return operands[0]
-    return 0
-
-
-def _guesses(args: Iterable[Any]) -> Iterator[Guess]:
-    for value in args:
-        if isinstance(value, torch.Tensor):
-            yield _guess_of(value)
-        elif isinstance(value, (bool, int, float)):
-            yield value
-
-
-def _guess_of(tensor: torch.Tensor) -> Guess:
-    values = values_of(tensor)
+def _guess_of(value: Any) -> Any:
+    """The guess for a tensor, a number as it is, and None for what is neither."""
+    if isinstance(value, (bool, int, float)):
+        return value
+    if not isinstance(value, FakeTensor):
+        return None
+    values = values_of(value)
     if values is not None and values.numel() == 1:
         with no_dispatch():
-            return values.item()  # type: ignore[no-any-return]
-    return notes_of(tensor).guess if isinstance(tensor, FakeTensor) else 0
+            return values.item()
+    return notes_of(value).guess
