@@ -31,7 +31,7 @@ Kernel = LazyKernel | EagerKernel
 
 @dataclass(frozen=True)
 class AutotuneResult:
-    """The best configuration and its kernel; times are in milliseconds, None without a GPU."""
+    """The best configuration and its kernel; times are in milliseconds, NaN without a GPU."""
 
     kernel: CompiledKernel
     config: Config

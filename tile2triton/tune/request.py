@@ -48,7 +48,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Tuned:
-    """The best kernel; times and report are None where nothing could be measured."""
+    """The best kernel; times are NaN and there is no report where nothing is measured."""
 
     kernel: CompiledKernel
     config: Config

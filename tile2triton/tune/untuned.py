@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 
@@ -19,14 +20,17 @@ MOST_COMPILED = 6
 
 
 def first_that_is_made(request: Request) -> Tuned:
-    """The first configuration that makes a kernel, with a notice on standard error."""
+    """The first configuration that makes a kernel, with a notice on standard error.
+
+    Its times are NaN, with which scripts compute and print.
+    """
     tuned = _first(request, lambda kernel: True)
     print(
         f"tile2triton: `{request.name}` is tuned on a GPU only; here it is made with "
         f"{described(tuned.config)}",
         file=sys.stderr,
     )
-    return tuned
+    return _timed(tuned, request, math.nan)
 
 
 def first_that_compiles(request: Request) -> Tuned:
@@ -59,6 +63,10 @@ def first_that_compiles(request: Request) -> Tuned:
     # What a script computes from the time is as true as the time that its GPU gives.
     time = do_bench(lambda: None)
     assert isinstance(time, float), "one number is asked for"
+    return _timed(tuned, request, time)
+
+
+def _timed(tuned: Tuned, request: Request, time: float) -> Tuned:
     has_reference = request.settings.ref_prog is not None
     return Tuned(tuned.kernel, tuned.config, time, time if has_reference else None)
 
