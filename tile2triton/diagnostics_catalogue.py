@@ -735,6 +735,17 @@ CATALOGUE: dict[str, Entry] = {
         explanation="The source is (M, N) and the destination (N, M), of sizes that are known.",
         wrong="T.transpose(a, b)  # a: (64, 32), b: (64, 32)",
         right="T.transpose(a, b)  # a: (64, 32), b: (32, 64)",
+    "T2T360": Entry(
+        title="An allocation in a scope that has no memory here",
+        explanation="Tensors are global, tiles are shared or fragments, scalars are variables.",
+        wrong='x = T.alloc_buffer((1,), "int32", scope="local.var")',
+        right='x = T.alloc_var("int32")',
+    ),
+    "T2T361": Entry(
+        title="An allocation with arguments that only a compiler's own representation has",
+        explanation="Memory is allocated whole, contiguous and without a condition.",
+        wrong='x = T.decl_buffer((64,), "float32", data=y.data)',
+        right="x = T.view(y, (64,))",
     ),
     # Run time.
     "T2T401": Entry(

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tile2triton.frontend import operators as _operators
+from tile2triton.frontend.buffers import alloc_buffer, allocate, decl_buffer
 from tile2triton.frontend.cluster import ClusterKernel
 from tile2triton.frontend.declarations import (
     Ref,
@@ -86,9 +87,12 @@ __all__ = [
     "WSScope",
     "WSSync",
     "WSSyncKind",
+    "alloc_buffer",
     "alloc_global",
+    "allocate",
     "annotate_ws_schedule",
     "const",
+    "decl_buffer",
     "dtype",
     "dynamic",
     "empty",

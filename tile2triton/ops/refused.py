@@ -126,7 +126,7 @@ GROUPS: tuple[tuple[Refusal, str], ...] = (
         target Add And Assert BufferLoad Call CallEffectKind CommReducer Div EQ FloatImm
         FloorDiv FloorMod GE GT IntImm IterVar LE LT Let Max Min Mod Mul NE Not Or ProducerLoad
         Ptr Range Reduce SizeVar StringImm Sub arg axis block_name_suffix_context boolean
-        broadcast buffer buffer_decl buffer_store buffer_var decl_buffer env_thread func_name
+        broadcast buffer buffer_decl buffer_store buffer_var env_thread func_name
         func_ret handle_add_byte_offset index_map init isnullptr iter_var meta_var ramp ret undef
         var void vscale get_active_lane_mask ignore_loop_partition let bind has_let_value
         get_let_value get_tvm_dtype KernelLaunchFrame WarpSpecializeFrame
