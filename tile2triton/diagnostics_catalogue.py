@@ -735,6 +735,7 @@ CATALOGUE: dict[str, Entry] = {
         explanation="The source is (M, N) and the destination (N, M), of sizes that are known.",
         wrong="T.transpose(a, b)  # a: (64, 32), b: (64, 32)",
         right="T.transpose(a, b)  # a: (64, 32), b: (32, 64)",
+    ),
     "T2T360": Entry(
         title="An allocation in a scope that has no memory here",
         explanation="Tensors are global, tiles are shared or fragments, scalars are variables.",

@@ -22,9 +22,8 @@ from tile2triton.frontend.positions import here
 from tile2triton.frontend.roles import RoleFrame
 from tile2triton.frontend.spans import argument_positions
 from tile2triton.frontend.statics import is_named, note_value, plain
-from tile2triton.frontend.stores import store_variable
 from tile2triton.frontend.trees import operand_tree, option_tree, placed_at, tree_of
-from tile2triton.frontend.values import Buffer, Dynamic, Element, Pending, Variable
+from tile2triton.frontend.values import Buffer, Dynamic, Element, Pending
 from tile2triton.frontend.views import allocate_view
 from tile2triton.ops.base import Operator, no_problems
 
@@ -131,10 +130,6 @@ def _set_down(operator: Operator, value: Any) -> None:
 
 def _statement(operator: Operator, given: dict[str, Any]) -> Any:
     builder = require(f"T.{operator.name}")
-    if operator.writes and isinstance(given.get(operator.writes), Variable):
-        if operator.name in ("fill", "clear"):
-            store_variable(builder, given[operator.writes], given.get("value", 0))
-            return None
     tree = _tree(operator, given)
     if not given.get("return_prev"):
         builder.record(ast.Expr(tree))

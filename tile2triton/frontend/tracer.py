@@ -19,13 +19,8 @@ from tile2triton.frontend.naming import Naming
 from tile2triton.frontend.native import truth
 from tile2triton.frontend.operators import call
 from tile2triton.frontend.statics import named
-from tile2triton.frontend.stores import (
-    augmented_store,
-    combined,
-    is_changing,
-    store_element,
-    store_variable,
-)
+from tile2triton.frontend.stores import augmented_store, combined, is_changing, store_element
+from tile2triton.frontend.trees import tree_of
 from tile2triton.frontend.values import (
     Buffer,
     Dynamic,
@@ -130,7 +125,9 @@ class Tracer(Expressions):
         return Dynamic(ast.Name(target.id, ast.Load()), dtype_of(value))
 
     def _store_variable(self, variable: Variable, value: Any) -> Variable:
-        store_variable(self.builder, variable, value)
+        statement = ast.Assign([ast.Name(variable.name, ast.Store())], tree_of(value))
+        statement.type_comment = None
+        self.builder.record(statement)
         return variable
 
     def parameter(self, name: str, value: Any, is_reference: bool) -> Any:
