@@ -252,6 +252,63 @@ def shared_sum(loop: Loop) -> None:
     w.add(f"T.atomic_add({tensor.name}[{', '.join(index)}], {value})")
 
 
+def through_view(w: Writer) -> bool:
+    """A tile known by a second shape: elements written by one are read by the other."""
+    tiles = [
+        t for t in w.readable_tiles() if len(t.dims) == 2 and t.dtype != "bool" and not t.is_large
+    ]
+    if not tiles:
+        return False
+    tile = w.random.choice(tiles)
+    rows, columns = tile.dims
+    name = w.fresh("w")
+    size = f"{rows.block_name} * {columns.block_name}"
+    shapes = [(size,), (columns.block_name, rows.block_name), ("1", size)]
+    shape = w.random.choice(shapes)
+    comma = "," if len(shape) == 1 else ""
+    function = w.random.choice(["reshape", "view"])
+    w.add(f"{name} = T.{function}({tile.name}, ({', '.join(shape)}{comma}))")
+    names = VARIABLES[: len(shape)]
+    extents = shape if len(shape) > 1 else (f"{rows.block * columns.block}",)
+    w.add(f"for {', '.join(names)} in T.Parallel({', '.join(extents)}):")
+    with w.indented():
+        place = f"{name}[{', '.join(names)}]"
+        make = Expressions(w.random, Loop(w, {}).scalar)
+        value = Value(place, tile.dtype, *(tile.limits or (widest(tile.dtype), 0)))
+        change = Value(
+            f"T.if_then_else({make.condition(1)}, {place}, {names[-1]} % 3)",
+            tile.dtype,
+            value.bound,
+            value.grain,
+        )
+        w.add(f"{place} = {stored(change, tile.dtype, tile.limits).text}")
+    return True
+
+
+def nested(w: Writer) -> bool:
+    """A serial loop and a variable of each element inside of a T.Parallel."""
+    tiles = [t for t in w.readable_tiles() if t.dims and t.dtype in ("int32", "float32")]
+    if not tiles:
+        return False
+    tile = w.random.choice(tiles)
+    names = dict(zip(tile.dims, VARIABLES, strict=False))
+    loop = Loop(w, names, written={tile.name})
+    make = Expressions(w.random, loop.leaf)
+    extents = ", ".join(dim.block_name for dim in tile.dims)
+    w.add(f"for {', '.join(names.values())} in T.Parallel({extents}):")
+    with w.indented():
+        total, counter = w.fresh("v"), w.fresh("k")
+        w.add(f'{total} = T.alloc_var("{tile.dtype}")')
+        w.add(f"for {counter} in {w.random.choice(['T.serial(3)', 'range(2)'])}:")
+        with w.indented():
+            w.counters.append(Value(counter, "int32", 3))
+            term = stored(make.value(1), tile.dtype, (8, 1) if tile.limits else None)
+            if term.dtype != "bool":
+                w.add(f"{total} += {term.text}")
+        w.add(f"{element(loop, tile)} = {total}")
+    return True
+
+
 def update(w: Writer) -> bool:
     """`t[i] += …` in a loop over more dimensions than the tile has: the terms add up."""
     tiles = [t for t in w.readable_tiles() if len(t.dims) == 1 and t.dtype != "bool"]

@@ -12,11 +12,14 @@ SIMPLE = (
     (regions.read_back, 1),
     (regions.fill, 1),
     (regions.copy_tile, 2),
+    (regions.row, 1),
     (regions.reduce, 3),
     (regions.gemm, 2),
     (regions.atomic_tile, 1),
     (elements.parallel, 7),
     (elements.update, 1),
+    (elements.through_view, 1),
+    (elements.nested, 1),
     (control.variable, 1),
 )
 # What products can have as their inner size.

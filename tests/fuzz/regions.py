@@ -154,6 +154,33 @@ def _holds(target: TileName, source: TileName) -> bool:
     return source.limits[0] <= target.limits[0] and source.limits[1] <= target.limits[1]
 
 
+def row(w: Writer) -> bool:
+    """One row or column of a tile copied to a tile, or from one."""
+    pairs = [
+        (a, b, at)
+        for a in w.readable_tiles()
+        for b in w.tiles
+        for at in range(2)
+        if len(a.dims) == 2 and b.dims == (a.dims[1 - at],) and b.dtype == a.dtype
+        if b.is_large == a.is_large and not b.is_rough
+    ]
+    if not pairs:
+        return False
+    tile, vector, at = w.random.choice(pairs)
+    index = [":", ":"]
+    index[at] = str(w.random.randrange(tile.dims[at].block))
+    small = [c.text for c in w.counters if c.bound < tile.dims[at].block]
+    if small and w.random.random() < 0.5:
+        index[at] = w.random.choice(small)
+    part = f"{tile.name}[{', '.join(index)}]"
+    if vector.name in w.ready and w.random.random() < 0.5:
+        w.add(f"T.copy({vector.name}, {part})")
+        return True
+    w.add(f"T.copy({part}, {vector.name})")
+    w.ready.add(vector.name)
+    return True
+
+
 def reduce(w: Writer) -> bool:
     tiles = [t for t in w.readable_tiles() if t.dims and t.dtype != "bool"]
     if not tiles:

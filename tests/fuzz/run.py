@@ -1,54 +1,68 @@
-"""Run many random programs in several processes and report what differs."""
+"""Run many random programs in processes of their own and report what differs."""
 
 import argparse
 import collections
 import json
-import multiprocessing
 import os
+import subprocess
+import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from tests.fuzz.generate import program
 from tests.fuzz.outcome import Outcome, outcome
 
 TARGETS = ("cuda:90", "cuda:80", "hip:gfx942")
+# Programs that one process runs, and the seconds that it has for each.
+CHUNK = 50
+SECONDS = {"cpu": 60, "cuda": 120}
 
 
 def main() -> int:
     options = _options()
     # Each program is run once, so its module need not outlive the run.
     os.environ.setdefault("TILE2TRITON_CACHE_DIR", tempfile.mkdtemp(prefix="fuzz-"))
+    seeds = range(options.seed, options.seed + options.count)
     if options.emit:
-        return _emit(Path(options.emit), range(options.seed, options.seed + options.count))
+        return _emit(Path(options.emit), seeds)
+    if options.worker:
+        return _work(seeds, options.device)
     started = time.perf_counter()
     counts: collections.Counter[str] = collections.Counter()
     reasons: collections.Counter[str] = collections.Counter()
-    failed: list[tuple[int, str, str]] = []
-    tasks = [(seed, options.device) for seed in range(options.seed, options.seed + options.count)]
-    with multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=500) as pool:
-        for seed, kind, reason, detail in pool.imap_unordered(_task, tasks, chunksize=10):
-            counts[kind] += 1
-            if kind != "agree":
-                reasons[f"{kind}: {reason}"] += 1
-            if kind in ("crash", "differ"):
-                failed.append((seed, reason, detail))
-                print(f"seed {seed}: {kind}: {reason}\n{detail[-700:]}", flush=True)
+    failed: list[int] = []
+    for row in _rows(seeds, options.device, options.jobs):
+        counts[row["kind"]] += 1
+        if row["kind"] != "agree":
+            reasons[f"{row['kind']}: {row['reason']}"] += 1
+        if row["kind"] in ("crash", "differ"):
+            failed.append(row["seed"])
+            print(f"seed {row['seed']}: {row['kind']}: {row['reason']}\n{row['detail']}\n")
+            sys.stdout.flush()
     summary = {
         "device": options.device,
-        "programs": options.count,
+        "programs": sum(counts.values()),
         "seconds": round(time.perf_counter() - started, 1),
-        **dict(counts),
+        **counts,
         "reasons": dict(reasons.most_common()),
-        "failed": [seed for seed, _, _ in failed],
+        "failed": sorted(failed),
     }
     print(json.dumps(summary, indent=1))
     if options.shrink:
         from tests.fuzz.shrink import shrunk
 
-        for seed, _, _ in failed[:20]:
-            print(f"\n# seed {seed}\n{shrunk(program(seed), seed, options.device, target(seed))}")
+        for seed in sorted(failed)[:20]:
+            least = shrunk(program(seed), seed, options.device, target(seed, options.device))
+            print(f"\n# seed {seed}\n{least}")
     return 1 if failed else 0
+
+
+def target(seed: int, device: str = "cpu") -> str:
+    return TARGETS[seed % len(TARGETS)] if device == "cpu" else "cuda:90"
 
 
 def _options() -> argparse.Namespace:
@@ -61,20 +75,52 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--shrink", action="store_true", help="print a least program per failure")
     parser.add_argument("--emit", metavar="DIR", help="write the programs to files and stop")
+    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def target(seed: int) -> str:
-    return TARGETS[seed % len(TARGETS)]
+def _rows(seeds: range, device: str, jobs: int) -> Iterator[dict[str, Any]]:
+    """What came of each program, as its process tells."""
+    chunks = [seeds[at : at + CHUNK] for at in range(0, len(seeds), CHUNK)]
+    with ThreadPoolExecutor(jobs) as pool:
+        for rows in pool.map(lambda chunk: list(_survived(chunk, device)), chunks):
+            yield from rows
 
 
-def _task(task: tuple[int, str]) -> tuple[int, str, str, str]:
-    seed, device = task
-    try:
-        found = outcome(program(seed), seed, device, target(seed) if device == "cpu" else "cuda:90")
-    except Exception as error:  # one program must not end the run
-        found = Outcome("crash", f"generator: {type(error).__name__}", repr(error))
-    return seed, found.kind, found.reason, found.detail
+def _survived(seeds: range, device: str) -> Iterator[dict[str, Any]]:
+    """Run a chunk; a program that takes its process along costs no other its result."""
+    while seeds:
+        command = [sys.executable, "-m", "tests.fuzz", "--worker", "--device", device]
+        command += ["--seed", str(seeds.start), "--count", str(len(seeds))]
+        try:
+            limit = SECONDS[device] + 10 * len(seeds)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
+            text, end = done.stdout, f"ended with {done.returncode}: {done.stderr[-600:]}"
+        except subprocess.TimeoutExpired as late:
+            text = late.stdout.decode() if isinstance(late.stdout, bytes) else late.stdout or ""
+            end = "hung"
+        rows = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+        yield from rows
+        seeds = seeds[len(rows) :]
+        if seeds and not (rows and "CUDA error" in rows[-1]["detail"]):
+            reason = "process died" if end != "hung" else end
+            yield {"seed": seeds[0], "kind": "crash", "reason": reason, "detail": end}
+            seeds = seeds[1:]
+
+
+def _work(seeds: range, device: str) -> int:
+    """Run programs here, a line of JSON for each."""
+    for seed in seeds:
+        try:
+            found = outcome(program(seed), seed, device, target(seed, device))
+        except Exception as error:  # one program must not end the run
+            found = Outcome("crash", f"generator: {type(error).__name__}", repr(error))
+        row = {"seed": seed, "kind": found.kind, "reason": found.reason}
+        print(json.dumps({**row, "detail": found.detail[-700:]}), flush=True)
+        if "CUDA error" in found.detail:
+            # Nothing works in this process any more.
+            return 1
+    return 0
 
 
 def _emit(folder: Path, seeds: range) -> int:
