@@ -44,10 +44,18 @@ class Verdict:
     instead: str = ""
 
 
-def verdict(name: str) -> Verdict | None:
-    """What becomes of `T.<name>`; None where nothing says so."""
+UNKNOWN = Verdict(
+    "refused",
+    "is a name that this version does not know",
+    "T2T110",
+    "write it with the operators that there are",
+)
+
+
+def verdict(name: str) -> Verdict:
+    """What becomes of `T.<name>`."""
     if name not in T.__all__ and name not in MADE_OF:
-        return None
+        return UNKNOWN
     found = getattr(T, name)
     if isinstance(found, RefusedName):
         refusal = found._refusal
@@ -86,7 +94,7 @@ def _first_sentence(found: Any) -> str:
 
 def page() -> str:
     """Every name once, under the verdict on it."""
-    verdicts = {name: found for name in NAMES if (found := verdict(name)) is not None}
+    verdicts = {name: verdict(name) for name in NAMES}
     counts = ", ".join(f"{sum(v.kind == kind for v in verdicts.values())} {kind}" for kind in KINDS)
     lines = [
         "# The names of TileLang's language",

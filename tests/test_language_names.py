@@ -4,7 +4,7 @@ import functools
 import re
 from pathlib import Path
 
-from scripts.language_page import KINDS, NAMES, verdict
+from scripts.language_page import KINDS, NAMES, UNKNOWN, verdict
 from tile2triton.diagnostics_catalogue import CATALOGUE
 
 TESTS = Path(__file__).parent
@@ -21,14 +21,13 @@ OPEN = frozenset((TESTS / "open_names.txt").read_text().split())
 
 def test_every_name_has_a_verdict() -> None:
     # Give it a meaning, or refuse it in tile2triton/ops/refused.py.
-    assert [name for name in NAMES if VERDICTS[name] is None and name not in OPEN] == []
+    assert [name for name in NAMES if VERDICTS[name] is UNKNOWN and name not in OPEN] == []
 
 
 def test_every_verdict_says_why() -> None:
     for name, found in VERDICTS.items():
-        if found is not None:
-            assert found.kind in KINDS and found.note.strip(" ."), name
-            assert found.kind != "refused" or found.code in CATALOGUE, name
+        assert found.kind in KINDS and found.note.strip(" ."), name
+        assert found.kind != "refused" or found.code in CATALOGUE, name
 
 
 @functools.cache
@@ -40,5 +39,5 @@ def used_in_tests() -> frozenset[str]:
 
 
 def test_what_works_is_tested() -> None:
-    works = [name for name, found in VERDICTS.items() if found and found.kind != "refused"]
+    works = [name for name, found in VERDICTS.items() if found.kind != "refused"]
     assert [name for name in works if name not in used_in_tests()] == []

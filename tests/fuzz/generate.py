@@ -72,7 +72,7 @@ def _kernel(w: Writer) -> None:
     w.counters, w.offsets, w.runs = [], {}, 1
     w.add(f"with T.Kernel({extents}, threads=128) as {target}:")
     with w.indented():
-        _block(w, w.random.randint(4, 9))
+        _block(w, w.random.randint(3, 7))
         if w.random.random() < 0.2:
             _rough(w)
         for tile in list(w.tiles):

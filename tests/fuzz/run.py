@@ -18,7 +18,7 @@ from tests.fuzz.outcome import Outcome, outcome
 
 TARGETS = ("cuda:90", "cuda:80", "hip:gfx942")
 # Programs that one process runs, and the seconds that it has for each.
-CHUNK = 50
+CHUNK = 100
 SECONDS = {"cpu": 60, "cuda": 120}
 
 
