@@ -1,10 +1,15 @@
 """Random tile programs, by fixed seeds: the reference meaning and the interpreter agree."""
 
+from dataclasses import replace
+
 import pytest
+import torch
 
 from tests.fuzz.generate import program
-from tests.fuzz.outcome import outcome
+from tests.fuzz.outcome import compared, outcome
 from tests.fuzz.run import target
+from tests.fuzz.shrink import shrink
+from tile2triton.frontend.operators import TABLE
 
 # `python -m tests.fuzz` runs as many more as one likes.
 SEEDS = range(160)
@@ -25,3 +30,55 @@ def test_random_programs_agree(first: int) -> None:
 def test_program_of_a_seed_is_always_the_same() -> None:
     assert program(7) == program(7)
     assert program(7) != program(8)
+
+
+SMALL = """
+import tile2triton.language as T
+SIZES = {"n": 3}
+block_M = 8
+@T.prim_func
+def kernel(A: T.Tensor((block_M,), "int32"), O0: T.Tensor((block_M,), "int32"), n: T.int32):
+    with T.Kernel(1, threads=128) as bx:
+        t0 = T.alloc_shared((block_M,), "int32")
+        T.copy(A, t0)
+        for i in T.Parallel(block_M):
+            t0[i] = T.max(t0[i] + i, n)
+        T.copy(t0, O0)
+"""
+
+
+def test_wrong_number_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert outcome(SMALL).kind == "agree"
+    wrong = replace(TABLE["max"], reference=TABLE["min"].reference)
+    monkeypatch.setitem(TABLE, "max", wrong)
+    assert outcome(SMALL).kind == "differ"
+
+
+def test_program_that_reads_what_nothing_wrote_is_undefined() -> None:
+    found = outcome(SMALL.replace("T.copy(A, t0)", "T.copy(A, O0)"))
+    assert (found.kind, found.reason) == ("undefined", "unset")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind"),
+    [("t0[i] + i", "t0[i] / i", "refused"), ("SIZES = {", "SIZES = 1, {", "crash")],
+)
+def test_other_ends_are_told_apart(old: str, new: str, kind: str) -> None:
+    assert outcome(SMALL.replace(old, new)).kind == kind
+
+
+def test_one_element_that_differs_is_told() -> None:
+    a = torch.zeros(3, 4)
+    b = a.clone()
+    b[1, 2] = 1e-3
+    assert compared("O0", a, a.clone()) == ""
+    assert compared("O0", a, b).startswith("O0[1, 2] is")
+    assert compared("R0", a, b).startswith("R0[1, 2] is")
+    assert compared("R0", a, b * 0.1) == ""
+
+
+def test_shrinking_keeps_the_reason() -> None:
+    least = shrink(SMALL, lambda text: "T.max" in text and outcome(text).kind == "agree")
+    assert "T.max" in least
+    assert len(least.splitlines()) < len(SMALL.splitlines())
+    assert "T.copy" not in least
