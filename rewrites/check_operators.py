@@ -132,4 +132,11 @@ _WHOLE_TILE = (
     "reduce_min",
     "reduce_absmax",
     "reduce_abssum",
+    "reduce_bitand",
+    "reduce_bitor",
+    "reduce_bitxor",
+    "cumsum",
+    "cummax",
+    "reducer_init",
+    "finalize_reducer",
 )

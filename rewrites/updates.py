@@ -3,6 +3,7 @@
 import ast
 from dataclasses import replace
 
+from rewrites.combinations import SUM, Combination, neutral, reduced
 from rewrites.errors import refuse
 from rewrites.quote import expr
 from rewrites.scalars import logical
@@ -32,7 +33,7 @@ def update(
         store(space, buffer, indices, space.value(combined), node)
         return
     declared = space.facts.tiles.get(buffer) or space.facts.tensors[buffer]
-    rest, total = total_over(space, space.value(node.value), missing, declared.dtype)
+    rest, total = gathered_over(space, space.value(node.value), missing, declared.dtype, SUM)
     old = rest.read(target, buffer, indices)
     store(rest, buffer, indices, arithmetic(op, old, total), node)
 
@@ -42,11 +43,13 @@ def missing_axes(space: Space, indices: list[ast.expr]) -> list[int]:
     return space.missing(frozenset[int]().union(*(space.axes_of(index) for index in indices)))
 
 
-def total_over(space: Space, value: Value, missing: list[int], dtype: str) -> tuple[Space, Value]:
-    """The value added up over `missing` axes, and the space of the axes that are left.
+def gathered_over(
+    space: Space, value: Value, missing: list[int], dtype: str, combination: Combination
+) -> tuple[Space, Value]:
+    """The value combined over `missing` axes, and the space of the axes that are left.
 
-    Each addend has the type of the destination before it is added. In the space that is left, a
-    condition says where any element was added at all.
+    Each value has the type of the destination before it is combined. In the space that is left, a
+    condition says where there was any value at all.
     """
     left = [p for p in range(space.rank) if p not in missing]
     rest = Space(space.lowering, tuple(space.axes[p] for p in left))
@@ -55,13 +58,22 @@ def total_over(space: Space, value: Value, missing: list[int], dtype: str) -> tu
             rest.lets[identifier] = _without(space, let, left)
     masks = [m for p in range(space.rank) if (m := space.in_extent(p)) is not None]
     masks += space.conditions
-    total = summable(filled(space, value, dtype), dtype)
+    tree = filled(space, value, dtype)
+    if combination is SUM:
+        tree = summable(tree, dtype)
     if masks:
         mask = logical(ast.And(), masks)
-        total = expr("tl.where(mask, total, 0)", mask=mask.tree, total=total)
-    for position in sorted(missing, reverse=True):
-        total = expr("tl.sum(total, axis)", total=total, axis=ast.Constant(position))
+        nothing = ast.Constant(0) if combination is SUM else neutral(combination, dtype)
+        tree = expr("tl.where(mask, x, nothing)", mask=mask.tree, x=tree, nothing=nothing)
     axes = frozenset(range(len(left)))
+    if combination is SUM:
+        for position in sorted(missing, reverse=True):
+            tree = expr("tl.sum(total, axis)", total=tree, axis=ast.Constant(position))
+        result = summed(tree, dtype, axes)
+    else:
+        for position in sorted(missing, reverse=True):
+            tree = reduced(combination, tree, dtype, position).tree
+        result = Value(tree, dtype, axes)
     condition = space.condition()
     if condition is not None:
         reached = filled(space, cast(condition, "int32"), "int32")
@@ -69,7 +81,7 @@ def total_over(space: Space, value: Value, missing: list[int], dtype: str) -> tu
             reached = expr("tl.max(reached, axis)", reached=reached, axis=ast.Constant(position))
         named = space.lowering.assign("reached", expr("reached != 0", reached=reached))
         rest.conditions.append(Value(named, "bool", axes))
-    return rest, summed(total, dtype, axes)
+    return rest, result
 
 
 def _without(space: Space, value: Value, left: list[int]) -> Value:
@@ -88,9 +100,7 @@ def _refuse_collisions(space: Space, buffer: str, indices: list[ast.expr], node:
     """Two lanes of one update must not meet in an element: one of the additions would be lost."""
     if buffer not in space.facts.tensors:
         return
-    for position in set[int]().union(*(space.axes_of(index) for index in indices)):
-        if any(_moves_apart(space, index, position) for index in indices):
-            continue
+    for position in colliding_axes(space, indices):
         variable = space.axes[position].variable
         raise refuse(
             node,
@@ -99,6 +109,12 @@ def _refuse_collisions(space: Space, buffer: str, indices: list[ast.expr], node:
             found=(f"`{ast.unparse(node).splitlines()[0]}`",),
             hint=f"use T.atomic_add, or index a dimension of `{buffer}` with `{variable}` alone",
         )
+
+
+def colliding_axes(space: Space, indices: list[ast.expr]) -> list[int]:
+    """The axes among the indices of which two values may give one element."""
+    varying = frozenset[int]().union(*(space.axes_of(index) for index in indices))
+    return [p for p in sorted(varying) if not any(_moves_apart(space, i, p) for i in indices)]
 
 
 def _moves_apart(space: Space, index: ast.expr, position: int) -> bool:

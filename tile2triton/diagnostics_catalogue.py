@@ -475,10 +475,13 @@ CATALOGUE: dict[str, Entry] = {
         ),
     ),
     "T2T241": Entry(
-        title="An atomic operation on a tile",
-        explanation="Nobody else sees a program's tiles; a plain `+=` adds to them.",
-        wrong="T.atomic_add(tile[i], x)",
-        right="tile[i] += x",
+        title="Elements of a tile that many iterations may update",
+        explanation=(
+            "Atomic operations work on tensors in global memory. A tile is updated like any value,"
+            " so that each element must have one iteration, or all that share it must be known."
+        ),
+        wrong="for i in T.Parallel(64):\n    T.atomic_add(counts[bucket[i]], 1)  # a tile",
+        right="for i in T.Parallel(64):\n    T.atomic_add(Counts[bucket[i]], 1)  # a tensor",
     ),
     "T2T242": Entry(
         title="return_prev of a region",
@@ -1152,5 +1155,10 @@ CATALOGUE: dict[str, Entry] = {
         ),
         wrong="T.copy(A[tx, 0], tile)",
         right="for i, j in T.Parallel(128, 64):\n    tile[i, j] = A[i, j]",
+    "T2T612": Entry(
+        title="A reduction of bits into floats",
+        explanation="Bits are combined in integers or in bool.",
+        wrong="T.reduce_bitor(x, total, dim=1)  # total: float32",
+        right="T.reduce_bitor(x, total, dim=1)  # total: int32",
     ),
 }

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rewrites.dtypes import is_float
 from rewrites.errors import Problem
 from rewrites.facts import Facts
 from tile2triton.ops.base import Operator
@@ -16,7 +17,12 @@ from tile2triton.reference.values import Value, cast, compute
 if TYPE_CHECKING:
     from tile2triton.reference.operands import Operand
 
-KINDS = ("sum", "max", "min", "abssum", "absmax")
+KINDS = ("sum", "max", "min", "abssum", "absmax", "bitand", "bitor", "bitxor")
+BIT_KINDS: dict[str, np.ufunc] = {
+    "bitand": np.bitwise_and,
+    "bitor": np.bitwise_or,
+    "bitxor": np.bitwise_xor,
+}
 
 
 def reduce(
@@ -27,8 +33,9 @@ def reduce(
     clear: bool = True,
     batch: int = 1,
     nan_propagate: bool = False,
+    annotations: Any = None,
 ) -> Any:
-    """`T.reduce_sum` and its kind by name: "sum", "max", "min", "abssum" or "absmax".
+    """`T.reduce_sum` and its kind by the name that stands behind `reduce_`.
 
     | form | meaning | Triton |
     |---|---|---|
@@ -43,6 +50,7 @@ def reduce_sum(
     clear: bool = True,
     batch: int = 1,
     nan_propagate: bool = False,
+    annotations: Any = None,
 ) -> Any:
     """The sum along `dim`, added up in the type of `out`.
 
@@ -63,6 +71,7 @@ def reduce_max(
     clear: bool = True,
     batch: int = 1,
     nan_propagate: bool = False,
+    annotations: Any = None,
 ) -> Any:
     """The largest along `dim`, passing over NaN unless `nan_propagate`. Shapes as `reduce_sum`.
 
@@ -80,6 +89,7 @@ def reduce_min(
     clear: bool = True,
     batch: int = 1,
     nan_propagate: bool = False,
+    annotations: Any = None,
 ) -> Any:
     """The smallest along `dim`, passing over NaN unless `nan_propagate`. Shapes as `reduce_sum`.
 
@@ -91,7 +101,12 @@ def reduce_min(
 
 
 def reduce_abssum(
-    buffer: Any, out: Any, dim: int = -1, batch: int = 1, nan_propagate: bool = False
+    buffer: Any,
+    out: Any,
+    dim: int = -1,
+    batch: int = 1,
+    nan_propagate: bool = False,
+    annotations: Any = None,
 ) -> Any:
     """The sum of the absolute values along `dim`. Shapes as `reduce_sum`.
 
@@ -108,6 +123,7 @@ def reduce_absmax(
     clear: bool = True,
     batch: int = 1,
     nan_propagate: bool = False,
+    annotations: Any = None,
 ) -> Any:
     """The largest absolute value along `dim`. Shapes as `reduce_sum`.
 
@@ -120,7 +136,7 @@ def reduce_absmax(
 def check(call: ast.Call, facts: Facts) -> Iterator[Problem]:
     """A tile reduces along one of its dimensions into a tile that has the others."""
     name = ast.unparse(call.func).rpartition(".")[2]
-    arguments = FORMS[name].arguments(call)
+    arguments = facts.operators[name].arguments(call)
     buffer, out, dim = arguments["buffer"], arguments["out"], arguments["dim"]
     kind = arguments.get("reduce_type")
     if kind is not None and not (isinstance(kind, ast.Constant) and kind.value in KINDS):
@@ -147,6 +163,15 @@ def check(call: ast.Call, facts: Facts) -> Iterator[Problem]:
                 "copy through a tile from T.alloc_fragment",
             )
             return
+    named = kind.value if isinstance(kind, ast.Constant) else name.removeprefix("reduce_")
+    if named in BIT_KINDS and is_float(target.dtype):
+        yield Problem(
+            out,
+            "T2T612",
+            f"T.{name} combines bits, but `{as_written(out)}` holds {target.dtype}",
+            (f"{as_written(out)}: {target.dtype}",),
+            "reduce into a tile of integers or bool; T.reinterpret gives the bits of floats",
+        )
     axis = static_value(dim, facts)
     rank = source.rank
     if not isinstance(axis, int) or not -rank <= axis < rank:
@@ -185,6 +210,8 @@ def combine(kind: str, left: Value, right: Value, nan_propagate: bool) -> Value:
     """Two values of one reduction combined."""
     if kind in ("sum", "abssum"):
         return compute(np.add, left, right)
+    if kind in BIT_KINDS:
+        return compute(BIT_KINDS[kind], left, right)
     functions = (np.fmin, np.minimum) if kind == "min" else (np.fmax, np.maximum)
     return compute(functions[nan_propagate], left, right)
 
@@ -197,12 +224,15 @@ def reference(
     clear: bool = True,
     batch: int = 1,
     nan_propagate: bool = False,
+    annotations: Any = None,
 ) -> None:
     values = cast(buffer.read(), out.dtype)
     if reduce_type.startswith("abs"):
         values = compute(np.abs, values)
     if reduce_type in ("sum", "abssum"):
         result = compute(lambda x: np.sum(x, axis=dim, dtype=x.dtype), values)
+    elif reduce_type in BIT_KINDS:
+        result = compute(lambda x: BIT_KINDS[reduce_type].reduce(x, axis=dim), values)
     else:
         functions = (np.fmin, np.minimum) if reduce_type == "min" else (np.fmax, np.maximum)
         result = compute(lambda x: functions[nan_propagate].reduce(x, axis=dim), values)
@@ -218,7 +248,7 @@ def _named(kind: str) -> Callable[..., None]:
     return reference_of_kind
 
 
-def _operator(surface: Callable[..., Any], kind: str | None) -> Operator:
+def reduction(surface: Callable[..., Any], kind: str | None) -> Operator:
     """A reduction of a fixed kind, or the one that takes its kind by name."""
     return Operator(
         surface=surface,
@@ -232,11 +262,10 @@ def _operator(surface: Callable[..., Any], kind: str | None) -> Operator:
 
 
 OPERATORS = (
-    _operator(reduce, None),
-    _operator(reduce_sum, "sum"),
-    _operator(reduce_max, "max"),
-    _operator(reduce_min, "min"),
-    _operator(reduce_abssum, "abssum"),
-    _operator(reduce_absmax, "absmax"),
+    reduction(reduce, None),
+    reduction(reduce_sum, "sum"),
+    reduction(reduce_max, "max"),
+    reduction(reduce_min, "min"),
+    reduction(reduce_abssum, "abssum"),
+    reduction(reduce_absmax, "absmax"),
 )
-FORMS = {operator.name: operator for operator in OPERATORS}

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Callable
 
 from rewrites import tiles
+from rewrites.combinations import COMBINATIONS, Combination, combined, identity, reduced
 from rewrites.dtypes import bits, is_float
 from rewrites.environment import next_power_of_two
 from rewrites.quote import expr, literal, name
@@ -11,7 +12,6 @@ from rewrites.space import Axis, Space
 from rewrites.stores import store
 from rewrites.values import Value as Typed
 from rewrites.values import cast as typed_cast
-from tile2triton.ops.constants import value_of_largest, value_of_lowest
 from tile2triton.ops.lowerings import indices_of, space_of_region
 from tile2triton.ops.regions import Region, read_region, static_value
 
@@ -56,21 +56,33 @@ def _lower(space: Space, kind: str, arguments: dict[str, ast.expr], node: ast.Ca
             x=tree,
             identity=literal(_identity(kind, dtype)),
         )
-    operation = {"sum": "sum", "abssum": "sum", "min": "min"}.get(kind, "max")
     # A tile of one element is a scalar: the other axes, of extent 1, go with the reduced one.
-    along = "" if facts.tiles[target.buffer].is_scalar else f", axis={axis}"
-    reduced = expr(f"tl.{operation}(x{along})", x=tree)
-    if propagates and operation != "sum" and is_float(dtype):
-        reduced = expr(
-            f"tl.where(tl.max((x != x).to(tl.int32){along}) != 0, float('nan'), r)",
+    along = None if facts.tiles[target.buffer].is_scalar else axis
+    result = _along(kind, tree, dtype, along, propagates)
+    _store(space, kind, result, source, target, axis, old_matters, propagates, node)
+
+
+def combination_of(kind: str) -> Combination:
+    """What a kind of reduction combines with, once magnitudes are taken."""
+    return COMBINATIONS[kind.removeprefix("abs")]
+
+
+def _along(kind: str, tree: ast.expr, dtype: str, axis: int | None, propagates: bool) -> Typed:
+    """The tile reduced along an axis (None: all of it), in its type."""
+    if kind.startswith("bit"):
+        return reduced(combination_of(kind), tree, dtype, axis)
+    at = "" if axis is None else f", axis={axis}"
+    result = expr(combination_of(kind).along.format(at=at), x=tree)
+    if propagates and not kind.endswith("sum") and is_float(dtype):
+        result = expr(
+            f"tl.where(tl.max((x != x).to(tl.int32){at}) != 0, float('nan'), r)",
             x=tree,
-            r=reduced,
+            r=result,
         )
-    result = Typed(reduced, dtype)
     if bits(dtype) < 32:
         # Triton reduces narrow types in 32 bits and leaves the result there.
-        result = typed_cast(Typed(reduced, "float32" if is_float(dtype) else "int32"), dtype)
-    _store(space, kind, result, source, target, axis, old_matters, propagates, node)
+        return typed_cast(Typed(result, "float32" if is_float(dtype) else "int32"), dtype)
+    return Typed(result, dtype)
 
 
 def _store(
@@ -115,6 +127,8 @@ def _store(
 def _combined(kind: str, old: ast.expr, new: ast.expr, propagates: bool, dtype: str) -> ast.expr:
     if kind in ("sum", "abssum"):
         return expr("old + new", old=old, new=new)
+    if kind.startswith("bit"):
+        return combined(combination_of(kind), Typed(old, dtype), Typed(new, dtype), dtype).tree
     function = "tl.minimum" if kind == "min" else "tl.maximum"
     nan = ", propagate_nan=tl.PropagateNan.ALL" if propagates else ""
     # Of two bfloat16 Triton 3.6 gives a float32, which a loop could not carry.
@@ -140,15 +154,13 @@ def _source(space: Space, region: Region) -> Typed:
 def _padding_is_harmless(space: Space, source: Region, kind: str) -> bool:
     """Zeros take no part in sums and in maxima of absolute values."""
     is_zero = source.whole and source.buffer in space.lowering.zero_padded
-    return is_zero and kind in ("sum", "abssum", "absmax")
+    return is_zero and kind in ("sum", "abssum", "absmax", "bitor", "bitxor")
 
 
 def _identity(kind: str, dtype: str) -> int | float:
-    if kind in ("sum", "abssum", "absmax"):
+    if kind == "absmax":
         return 0.0 if is_float(dtype) else 0
-    if is_float(dtype):
-        return float("inf") if kind == "min" else float("-inf")
-    return value_of_largest(dtype) if kind == "min" else value_of_lowest(dtype)
+    return identity(combination_of(kind), dtype)
 
 
 def _flag(arguments: dict[str, ast.expr], parameter: str, default: bool) -> bool:

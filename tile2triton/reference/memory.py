@@ -16,6 +16,16 @@ from tile2triton.reference.values import Value, cast, numpy_dtype
 
 Mask = Any  # a NumPy bool or array of them, or None for everything
 
+# What a combination is in NumPy; NaN never wins.
+COMBINE: dict[str, np.ufunc] = {
+    "sum": np.add,
+    "max": np.fmax,
+    "min": np.fmin,
+    "bitor": np.bitwise_or,
+    "bitxor": np.bitwise_xor,
+    "bitand": np.bitwise_and,
+}
+
 
 @dataclass
 class Memory:
@@ -94,7 +104,7 @@ class Memory:
                 "every loop variable, or add with `+=`.",
             )
 
-    def add(
+    def update(
         self,
         indices: Sequence[Value],
         fixed: Sequence[bool],
@@ -102,16 +112,18 @@ class Memory:
         value: Value,
         node: ast.AST,
         space: tuple[int, ...],
+        combination: str = "sum",
         returns: bool = False,
         program: int | None = None,
     ) -> Value:
-        """Add once for each point of the iteration space, in order; the values before each.
+        """Combine once for each point of the iteration space, in order; the values before each.
 
-        `program` is given for an addition that is not atomic: no other program may write there.
+        `program` is given for an update that is not atomic: no other program may write there.
         """
         inside, places = self._places(indices, fixed, mask, node)
         self._note_write()
         value = cast(value, self.dtype)
+        combine = COMBINE[combination]
         if mask is not None:
             inside = np.logical_and(inside, mask)
         shape = np.broadcast_shapes(
@@ -121,15 +133,15 @@ class Memory:
         spots = tuple(np.broadcast_to(place, shape)[chosen] for place in places)
         values = np.broadcast_to(np.asarray(value), shape)[chosen]
         if program is not None and self.is_tensor:
-            self._claim(spots, self.array[spots] + values, node, program)
+            self._claim(spots, combine(self.array[spots], values), node, program)
         before = np.zeros(values.shape, self.array.dtype)
         with np.errstate(all="ignore"):
             if returns:
                 for number, spot in enumerate(zip(*spots, strict=True)):
                     before[number] = self.array[spot]
-                    self.array[spot] += values[number]
+                    self.array[spot] = combine(self.array[spot], values[number])
             else:
-                np.add.at(self.array, spots, values)
+                combine.at(self.array, spots, values)
         result = np.zeros(shape, self.array.dtype)
         result[chosen] = before
         return result[()]
@@ -152,12 +164,15 @@ class Memory:
         source, target = self._overlap(starts, values.shape, node)
         self.write(source, cast(values[target], self.dtype), node, program)
 
-    def add_block(self, starts: Sequence[int], values: Value, node: ast.AST) -> None:
-        """Add a box; what lies outside of a tensor is dropped."""
+    def update_block(
+        self, starts: Sequence[int], values: Value, combination: str, node: ast.AST
+    ) -> None:
+        """Combine a box with the memory; what lies outside of a tensor is dropped."""
         source, target = self._overlap(starts, values.shape, node)
         self._note_write()
         with np.errstate(all="ignore"):
-            self.array[source] += cast(values[target], self.dtype)
+            new = cast(values[target], self.dtype)
+            self.array[source] = COMBINE[combination](self.array[source], new)
 
     def write(self, places: tuple[Any, ...], value: Value, node: ast.AST, program: int) -> None:
         """Write to places that are inside, and note which program did."""

@@ -70,23 +70,30 @@ class Operand(Named):
         values = self._moved(match, match.source_axes)
         other._write_moved(match, values)
 
-    def add(self, value: Any, returns: bool = False) -> Value:
-        """T.atomic_add: add a region, or an expression to one element; the value before it."""
-        if isinstance(value, Operand) and not (value.is_element and self.is_element):
+    def update(self, combination: str, value: Any, returns: bool = False) -> Value:
+        """An atomic update: of a region, or of one element; the value before it."""
+        is_whole = isinstance(value, Operand) and not (value.is_element and self.is_element)
+        if isinstance(value, Operand) and is_whole:
             match = self._match(value.region, self.region)
             values = value._moved(match, match.source_axes)
             starts, lengths = self._moved_box(match, match.destination_axes)
-            self.memory.add_block(starts, values.reshape(lengths), self.call)
+            self.memory.update_block(starts, values.reshape(lengths), combination, self.call)
+            return None
+        if not self.is_element:
+            starts, lengths = self._box()
+            values = np.broadcast_to(cast(value_of(value), self.dtype), lengths)
+            self.memory.update_block(starts, values, combination, self.call)
             return None
         assert isinstance(self.region.node, ast.Subscript)
         indices, fixed = expressions.element_indices(self.region.node, self.state)
-        return self.memory.add(
+        return self.memory.update(
             indices,
             fixed,
             self.state.mask,
             value_of(value),
             self.region.node,
             self.state.space,
+            combination,
             returns,
         )
 

@@ -163,7 +163,7 @@ def _update(
                 "Only `+=` and `-=` add them up.",
             )
         added = added if isinstance(op, ast.Add) else -added
-        memory.add(indices, fixed, state.mask, added, target, state.space, program=state.program)
+        memory.update(indices, fixed, state.mask, added, target, state.space, program=state.program)
         return
     result = binary(op, load(target, state), added, node)
     memory.store(indices, fixed, state.mask, result, target, state.program)

@@ -1,4 +1,4 @@
-"""An atomic addition to a tile."""
+"""A histogram in a tile, which Triton has no atomics for."""
 
 import tile2triton
 import tile2triton.language as T
@@ -7,11 +7,12 @@ import tile2triton.language as T
 @tile2triton.kernel
 def program():
     @T.prim_func
-    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+    def main(A: T.Tensor((64,), "int32"), B: T.Tensor((16,), "int32")):
         with T.Kernel(1, threads=128) as bx:
-            tile = T.alloc_fragment((64,), "float32")
-            T.copy(A, tile)
-            T.atomic_add(tile[0], 1.0)
-            T.copy(tile, B)
+            counts = T.alloc_shared((16,), "int32")
+            T.clear(counts)
+            for i in T.Parallel(64):
+                T.atomic_add(counts[A[i]], 1)
+            T.copy(counts, B)
 
     return main
