@@ -1161,4 +1161,19 @@ CATALOGUE: dict[str, Entry] = {
         wrong="T.reduce_bitor(x, total, dim=1)  # total: float32",
         right="T.reduce_bitor(x, total, dim=1)  # total: int32",
     ),
+    "T2T613": Entry(
+        title="A scan into a tile of another shape",
+        explanation="A running sum or maximum has one value for each element that it runs over.",
+        wrong="T.cumsum(x, total, dim=1)  # x: (64, 32), total: (64,)",
+        right="T.cumsum(x, sums, dim=1)  # x: (64, 32), sums: (64, 32)",
+    ),
+    "T2T614": Entry(
+        title="A question about a part that is no row",
+        explanation=(
+            "T.any_of and T.all_of look at a whole tile, or at a part of one that is longer than 1"
+            " in its last dimension only."
+        ),
+        wrong="T.any_of(mask[:, k])",
+        right="T.any_of(mask[k, :])",
+    ),
 }

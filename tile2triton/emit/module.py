@@ -9,6 +9,7 @@ from rewrites.nodes import Blank, Comment
 from rewrites.quote import literal, stmts
 from rewrites.tree import names_in
 from tile2triton.emit.arguments import checked_arguments
+from tile2triton.emit.device_functions import device_functions
 from tile2triton.emit.grid import fixed_grids
 from tile2triton.emit.launcher import launcher
 from tile2triton.emit.names import HostNames
@@ -34,7 +35,14 @@ def emit(tree: ast.Module, facts: Facts) -> str:
     launch = launcher(facts, host, tree)
     grids = fixed_grids(facts, host)
     shown = _constants(facts, [launch, *grids])
-    body = [*tree.body, *shown, *grids, *_gpu_count(facts, host), launch]
+    body = [
+        *device_functions(tree.body),
+        *tree.body,
+        *shown,
+        *grids,
+        *_gpu_count(facts, host),
+        launch,
+    ]
     body += checked_arguments(facts, host)
     header = ast.Expr(ast.Constant(_docstring(facts)))
     return to_source(ast.Module([header, *_imports(body), *body], []))

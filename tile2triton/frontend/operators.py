@@ -75,13 +75,14 @@ def _bind(
 ) -> dict[str, Any]:
     """The given arguments by parameter, without the defaults."""
     try:
-        return dict(operator.signature.bind(*arguments, **keywords).arguments)
+        given = dict(operator.signature.bind(*arguments, **keywords).arguments)
     except TypeError as error:
         raise failure(
             "T2T160",
             f"T.{name}: {error}",
             hint=f"its signature is T.{name}{_shown(operator)}",
         ) from None
+    return operator.complete(given)
 
 
 def _shown(operator: Operator) -> str:
@@ -92,7 +93,8 @@ def _shown(operator: Operator) -> str:
 
 def _tree(operator: Operator, given: dict[str, Any]) -> ast.Call:
     """The canonical call: required arguments in order, optional ones by keyword where given."""
-    read = tree_of if operator.kind == "expression" else operand_tree
+    reads_values = operator.kind == "expression" and not operator.takes_regions
+    read = tree_of if reads_values else operand_tree
     position = here()
     places = argument_positions(position)
     arguments: list[ast.expr] = []

@@ -23,12 +23,14 @@ from tile2triton.ops import (
     reduce_bits,
     roots,
     rounding,
+    scan,
     select,
     static_assert,
     threads,
     transpose,
     trigonometry,
     view,
+    truth,
 )
 from tile2triton.ops.base import Operator
 
@@ -42,6 +44,8 @@ FAMILIES = (
     gemm,
     reduce,
     reduce_bits,
+    scan,
+    truth,
     atomic_add,
     im2col,
     transpose,

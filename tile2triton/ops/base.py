@@ -35,6 +35,10 @@ class Operator:
     reference: Callable[..., Any] | None = None
     fold: Callable[..., Any] | None = None
     aliases: tuple[str, ...] = ()
+    # An expression whose operands are tiles, tensors and parts of them, not values.
+    takes_regions: bool = False
+    # Fills in arguments that follow from others, before the call is set down.
+    complete: Callable[[dict[str, Any]], dict[str, Any]] = lambda given: given
     # A statement's destination by parameter name, and whether its old value matters.
     writes: str = ""
     keeps: Callable[[dict[str, ast.expr]], bool] = lambda arguments: False

@@ -8,12 +8,13 @@ from rewrites.combinations import COMBINATIONS, Combination, combined, identity,
 from rewrites.dtypes import bits, is_float
 from rewrites.environment import next_power_of_two
 from rewrites.quote import expr, literal, name
-from rewrites.space import Axis, Space
+from rewrites.space import Space
 from rewrites.stores import store
 from rewrites.values import Value as Typed
 from rewrites.values import cast as typed_cast
 from tile2triton.ops.lowerings import indices_of, space_of_region
 from tile2triton.ops.regions import Region, read_region, static_value
+from tile2triton.ops.whole_tiles import region_value
 
 
 def lower_kind(kind: str | None) -> Callable[..., None]:
@@ -36,7 +37,7 @@ def _lower(space: Space, kind: str, arguments: dict[str, ast.expr], node: ast.Ca
     old_matters = not _flag(arguments, "clear", True)
     propagates = _flag(arguments, "nan_propagate", False)
     dtype = target.dtype
-    value = _source(space, source)
+    value = region_value(space, source)
     value = typed_cast(value, dtype)
     tree = value.tree
     if kind.startswith("abs"):
@@ -134,21 +135,6 @@ def _combined(kind: str, old: ast.expr, new: ast.expr, propagates: bool, dtype: 
     # Of two bfloat16 Triton 3.6 gives a float32, which a loop could not carry.
     narrow = ".to(tl.bfloat16)" if dtype == "bfloat16" else ""
     return expr(f"{function}(old, new{nan}){narrow}", old=old, new=new)
-
-
-def _source(space: Space, region: Region) -> Typed:
-    if region.whole:
-        return Typed(name(region.buffer), region.dtype)
-    dimensions = tuple(range(region.rank))
-    assert region.extents is not None
-    axes = []
-    for d in dimensions:
-        size = region.sizes[d]
-        assert size is not None
-        axes.append(Axis.of(f"{region.buffer.lower()}_{d} axis", size, region.extents[d]))
-    inner = Space(space.lowering, tuple(axes))
-    indices = indices_of(region, inner, dimensions)
-    return tiles.read(inner, region.buffer, indices, region.node)
 
 
 def _padding_is_harmless(space: Space, source: Region, kind: str) -> bool:
