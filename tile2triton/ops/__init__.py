@@ -29,8 +29,8 @@ from tile2triton.ops import (
     threads,
     transpose,
     trigonometry,
-    view,
     truth,
+    view,
 )
 from tile2triton.ops.base import Operator
 
