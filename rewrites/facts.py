@@ -46,6 +46,8 @@ class Tile:
     dtype: str
     scope: str  # "shared" or "fragment"
     base: str = ""
+    # How the values of a reducer combine: "sum", "max", … Empty for other tiles.
+    op: str = ""
 
     @property
     def rank(self) -> int:

@@ -44,7 +44,7 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
     for statement in function.body:
         if isinstance(statement, ast.With):
             flow.block(statement.body, set())
-    _insert(function.body, flow.needed)
+    _insert(function.body, flow.needed, facts)
     return tree
 
 
@@ -197,13 +197,14 @@ def _covers(target: ast.Subscript, tile: Tile, extents: dict[str, str]) -> bool:
     )
 
 
-def _insert(body: list[ast.stmt], needed: set[ast.stmt]) -> None:
+def _insert(body: list[ast.stmt], needed: set[ast.stmt], facts: Facts) -> None:
     for index in range(len(body) - 1, -1, -1):
         statement = body[index]
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)]) if statement in needed:
-                (clear,) = stmts("T.clear(tile)", tile=name)
+                template = "T.reducer_init(tile)" if facts.tiles[name].op else "T.clear(tile)"
+                (clear,) = stmts(template, tile=name)
                 body.insert(index + 1, place(clear, statement))
             case ast.With() | ast.For() | ast.While() | ast.If():
                 for block in blocks_of(statement):
-                    _insert(block, needed)
+                    _insert(block, needed, facts)

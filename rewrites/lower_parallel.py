@@ -15,6 +15,7 @@ after:
 """
 
 import ast
+from dataclasses import replace
 
 from rewrites.environment import lengths, next_power_of_two, padded
 from rewrites.errors import refuse
@@ -47,7 +48,7 @@ def axes_of_loop(lowering: Lowering, loop: ast.For) -> tuple[Axis, ...]:
     assert isinstance(loop.iter, ast.Call)
     targets = loop.target.elts if isinstance(loop.target, ast.Tuple) else [loop.target]
     variables = [target.id for target in targets if isinstance(target, ast.Name)]
-    axes = {}
+    axes: dict[str, Axis] = {}
     for variable, tree in zip(variables, loop.iter.args, strict=True):
         interval = lowering.environment.range(tree)
         if interval.low is None or interval.low != interval.high:
@@ -57,7 +58,8 @@ def axes_of_loop(lowering: Lowering, loop: ast.For) -> tuple[Axis, ...]:
                 f"T.Parallel runs over `{ast.unparse(tree)}`, which is known only at run time",
                 hint="give T.Parallel static extents and guard its body with `if`",
             )
-        axes[variable] = _axis(lowering, loop, variable, interval.low, tree)
+        axis = _axis(lowering, loop, variable, interval.low, tree)
+        axes[variable] = replace(axis, place=len(axes))
     order = sorted(variables, key=lambda v: _first_use(loop, v, variables))
     return tuple(axes[variable] for variable in order)
 

@@ -113,6 +113,7 @@ class _Program:
                 )
 
     def _kernel(self, block: ast.With) -> None:
+        self.lowering.kept = {}
         (item,) = block.items
         assert isinstance(item.context_expr, ast.Call)
         zero = ast.Constant(0)

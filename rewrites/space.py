@@ -26,6 +26,8 @@ class Axis:
     tree: ast.expr
     length: int
     length_tree: ast.expr
+    # Where the variable stands among those of its loop.
+    place: int = 0
 
     @classmethod
     def of(cls, variable: str, extent: int, tree: ast.expr) -> "Axis":
@@ -43,6 +45,8 @@ class Lowering:
         self.zero_padded: frozenset[str] = frozenset()
         self.descriptors = DescriptorPlan(frozenset(), frozenset(), frozenset())
         self.safe_values: dict[str, ast.expr] = {}
+        # Names of what operators keep from one statement of a kernel to the next.
+        self.kept: dict[str, str] = {}
 
     def emit(self, template: str, **trees: ast.expr | str) -> None:
         self.out += stmts(template, **trees)

@@ -95,7 +95,7 @@ def _allocation(statement: ast.Assign, call: ast.Call, facts: Facts) -> None:
     if operator == "alloc_barrier":
         assert isinstance(target, ast.Name)
         facts.barriers[target.id] = ast.literal_eval(call.args[0])
-    if operator not in (*TILES, "alloc_var"):
+    if operator not in (*TILES, "alloc_var", "alloc_reducer"):
         return
     arguments = OPERATORS[operator].arguments(call)
     assert isinstance(target, ast.Name)
@@ -110,7 +110,9 @@ def _allocation(statement: ast.Assign, call: ast.Call, facts: Facts) -> None:
         # A bad extent is left for the operator's check to report.
         sizes.append(size if isinstance(size, int) else -1)
     scope = "shared" if operator == "alloc_shared" else "fragment"
-    facts.tiles[target.id] = Tile(target.id, tuple(sizes), trees, _dtype(arguments["dtype"]), scope)
+    op = ast.literal_eval(arguments["op"]) if operator == "alloc_reducer" else ""
+    dtype = _dtype(arguments["dtype"])
+    facts.tiles[target.id] = Tile(target.id, tuple(sizes), trees, dtype, scope, op=op)
 
 
 def _view(statement: ast.Assign, arguments: dict[str, ast.expr], facts: Facts) -> None:

@@ -1176,4 +1176,73 @@ CATALOGUE: dict[str, Entry] = {
         wrong="T.any_of(mask[:, k])",
         right="T.any_of(mask[k, :])",
     ),
+    "T2T615": Entry(
+        title="An operation that no reducer has",
+        explanation="Reducers combine sums, maxima, minima and bits.",
+        wrong='r = T.alloc_reducer((64,), "float32", op="mean")',
+        right='r = T.alloc_reducer((64,), "float32", op="sum")',
+    ),
+    "T2T616": Entry(
+        title="A reducer where none is, or a part of one",
+        explanation=(
+            "T.reducer_update names one element of a reducer, T.reducer_init and "
+            "T.finalize_reducer all of it; the results go to a tile of its shape."
+        ),
+        wrong="T.reducer_update(r, x[i, j])",
+        right="T.reducer_update(r[i], x[i, j])",
+    ),
+    "T2T617": Entry(
+        title="A direction of rounding that there is not",
+        explanation=(
+            'Results are rounded to nearest ("rn"), to zero ("rz"), up ("ru") or down ("rd"); '
+            "AMD's GPUs have the first only."
+        ),
+        wrong='T.ieee_add(x, y, "nearest")',
+        right='T.ieee_add(x, y, "rn")',
+    ),
+    "T2T618": Entry(
+        title="Operands of a type that an exact operation does not have",
+        explanation=(
+            "The next float, and results that are rounded in a named direction, differ from type to"
+            " type; Triton has them for float32 and float64."
+        ),
+        wrong="T.ieee_add(half, half)",
+        right='T.ieee_add(T.cast(half, "float32"), T.cast(half, "float32"))',
+    ),
+    "T2T619": Entry(
+        title="A generator, width or distribution of random numbers that there is not",
+        explanation="Random floats have 32 or 64 bits and are uniform or normal.",
+        wrong='T.rng_rand_float(dist="gamma")',
+        right='T.rng_rand_float(dist="normal")',
+    ),
+    "T2T620": Entry(
+        title="A random number before there is a seed",
+        explanation="T.rng_init says where the numbers of a kernel start.",
+        wrong="A[i] = T.rng_rand()",
+        right="T.rng_init(42)\nA[i] = T.rng_rand()",
+    ),
+    "T2T621": Entry(
+        title="Something that cannot be printed",
+        explanation=(
+            "Triton prints whole values of a size that is known when the kernel is compiled, from"
+            " all of their elements."
+        ),
+        wrong="T.print(A)  # A: (n,), read at the launch",
+        right="T.print(A[0:16])",
+    ),
+    "T2T622": Entry(
+        title="An ordered access to more than one element",
+        explanation="T.atomic_load and T.atomic_store take one element each.",
+        wrong="T.atomic_store(flags, 0)",
+        right="T.atomic_store(flags[0], 0)",
+    ),
+    "T2T623": Entry(
+        title="Neighbours that cannot be added at once",
+        explanation=(
+            "T.atomic_addx2 and T.atomic_addx4 add two and four neighbours of the last dimension, "
+            "from the element that is named on, and give nothing back."
+        ),
+        wrong="T.atomic_addx2(C[0:4, j], x[0:4, j])",
+        right="T.atomic_addx2(C[i, 2 * j], x[i, 2 * j])",
+    ),
 }

@@ -13,6 +13,21 @@ def _larger(a, b):
     """The larger of two; of a number and NaN, the number."""
     return tl.maximum(a, b)
 ''',
+    "_draw": '''
+@triton.jit
+def _draw(seed, sequence, number):
+    """The 32 random bits with a number in a sequence; Philox makes four at once."""
+    block = number >> 2
+    place = number & 3
+    a, b, c, d = tl.philox(
+        seed,
+        block.to(tl.uint32),
+        (block >> 32).to(tl.uint32),
+        sequence.to(tl.uint32),
+        (sequence >> 32).to(tl.uint32),
+    )
+    return tl.where(place < 2, tl.where(place == 0, a, b), tl.where(place == 2, c, d))
+''',
 }
 
 

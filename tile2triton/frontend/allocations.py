@@ -32,6 +32,9 @@ def allocate_tile(builder: Builder, operator: str, arguments: dict[str, Any]) ->
             )
     trees = tuple(tree_of(extent) for extent in shape)
     call = _call(operator, [ast.Tuple(list(trees), ast.Load()), ast.Constant(dtype)])
+    op = str(arguments.get("op", "sum")) if operator == "alloc_reducer" else ""
+    if op:
+        call.keywords.append(ast.keyword("op", ast.Constant(op)))
     target = _bound_to(builder, call)
     scope = "shared" if operator == "alloc_shared" else "fragment"
     statement = builder.block.body[-1]
@@ -46,11 +49,13 @@ def allocate_tile(builder: Builder, operator: str, arguments: dict[str, Any]) ->
     def claim(wanted: str) -> str:
         # A name is not taken over once statements stand between: its old tile may be in them.
         is_next = builder.block is block and block.body[-1] is statement
-        kind = (wanted, scope, dtype, *map(ast.dump, kept))
+        kind = (wanted, scope, dtype, op, *map(ast.dump, kept))
         name = builder.tile_names.claim(kind, builder, is_next)
         builder.tile_names.add(name, kind, made, builder.blocks)
         builder.bound[name] = block
-        builder.facts.tiles[name] = Tile(name, tuple(map(int, shape)), kept, dtype, scope)
+        builder.facts.tiles[name] = Tile(
+            name, tuple(map(int, shape)), kept, dtype, scope, op=op
+        )
         return name
 
     buffer = Buffer(Naming(target, claim, "tile"), shape, dtype, scope)

@@ -263,6 +263,8 @@ class Builder:
             raise AssertionError(message)
 
     def create_print(self, prefix: str, as_hex: bool, values: Any, *_: Any) -> None:
+        if not values:
+            print(f"{self.launch.program}{prefix}")
         for value in values:
             print(f"{self.launch.program}{prefix}{value.data}")
 

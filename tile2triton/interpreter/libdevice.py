@@ -6,13 +6,25 @@ from typing import Any
 
 import numpy as np
 
+from .directed import OPERATIONS, directed
 from .numbers import Array
+
+
+def _directed(name: str) -> Callable[..., Any] | None:
+    """`fadd_rn` and its kind: an operation of float32 or float64 with its rounding."""
+    operation, _, mode = name.rpartition("_")
+    if mode not in ("rn", "rz", "ru", "rd"):
+        return None
+    if operation.startswith("fma"):
+        return directed("fma", mode)
+    bare = operation[1:]
+    return directed(bare, mode) if bare in OPERATIONS else None
 
 
 def call(symbol: str, operands: list[Array]) -> Array:
     """The function that `symbol` (`__nv_tanhf`) names; its result has its operands' precision."""
     name = symbol.removeprefix("__nv_")
-    function = FUNCTIONS.get(name) or FUNCTIONS.get(name.removesuffix("f"))
+    function = FUNCTIONS.get(name) or FUNCTIONS.get(name.removesuffix("f")) or _directed(name)
     if function is None:
         raise NotImplementedError(f"libdevice's {symbol} has no meaning on the CPU")
     return np.asarray(function(*operands))
@@ -28,6 +40,13 @@ def _each(function: Callable[..., float]) -> Callable[..., Any]:
             return math.nan
 
     return np.vectorize(guarded, otypes=[np.float64])
+
+
+def _counted(data: Array, function: Callable[[int, int], int]) -> Array:
+    """A number of bits of each element's pattern."""
+    width = 8 * data.dtype.itemsize
+    each = np.vectorize(lambda number: function(int(number), width), otypes=[np.int32])
+    return np.asarray(each(data.view(f"u{data.dtype.itemsize}")))
 
 
 def _truth(function: Callable[..., Any]) -> Callable[..., Array]:
@@ -116,6 +135,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "scalbn": np.ldexp,
     "logb": _wide(lambda x: np.frexp(x)[1] - 1.0),
     "ilogb": lambda x: (np.frexp(x)[1] - 1).astype(np.int32),
+    "frsqrt_rn": _wide(lambda x: 1 / np.sqrt(x)),
+    "popc": lambda x: _counted(x, lambda number, width: number.bit_count()),
+    "popcll": lambda x: _counted(x, lambda number, width: number.bit_count()),
+    "clz": lambda x: _counted(x, lambda number, width: width - number.bit_length()),
+    "clzll": lambda x: _counted(x, lambda number, width: width - number.bit_length()),
     "erf": _each(math.erf),
     "erfc": _each(math.erfc),
     "tgamma": _each(math.gamma),

@@ -69,7 +69,7 @@ MAX_ELEMENTS = 2**20
 
 def check_tile(call: ast.Call, facts: Facts) -> Iterator[Problem]:
     """The shape is static and positive, the type is known."""
-    arguments = TILE_FORMS[ast.unparse(call.func).rpartition(".")[2]].arguments(call)
+    arguments = facts.operators[ast.unparse(call.func).rpartition(".")[2]].arguments(call)
     yield from known_dtype(arguments["dtype"], facts)
     shape = arguments["shape"]
     for extent in shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else [shape]:

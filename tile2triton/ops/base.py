@@ -37,6 +37,8 @@ class Operator:
     aliases: tuple[str, ...] = ()
     # An expression whose operands are tiles, tensors and parts of them, not values.
     takes_regions: bool = False
+    # The reference meaning reads and changes the state of the program, its first argument.
+    takes_state: bool = False
     # Fills in arguments that follow from others, before the call is set down.
     complete: Callable[[dict[str, Any]], dict[str, Any]] = lambda given: given
     # A statement's destination by parameter name, and whether its old value matters.

@@ -13,6 +13,7 @@ def float_operator(
     triton: str,
     of_arrays: Callable[..., Any],
     of_numbers: Callable[..., Any],
+    aliases: tuple[str, ...] = (),
 ) -> Operator:
     """`triton` is the expression over `x` (and `y`), the other two are the same in Python."""
     return Operator(
@@ -21,4 +22,5 @@ def float_operator(
         kind="expression",
         reference=float_function(of_arrays),
         fold=of_numbers,
+        aliases=aliases,
     )

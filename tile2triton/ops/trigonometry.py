@@ -129,9 +129,9 @@ def atanh(x: Any) -> Any:
 
 
 OPERATORS = (
-    float_operator(sin, "tl.sin(x)", np.sin, math.sin),
-    float_operator(cos, "tl.cos(x)", np.cos, math.cos),
-    float_operator(tan, "libdevice.tan(x)", np.tan, math.tan),
+    float_operator(sin, "tl.sin(x)", np.sin, math.sin, ("__sin",)),
+    float_operator(cos, "tl.cos(x)", np.cos, math.cos, ("__cos",)),
+    float_operator(tan, "libdevice.tan(x)", np.tan, math.tan, ("__tan",)),
     float_operator(asin, "libdevice.asin(x)", np.arcsin, math.asin),
     float_operator(acos, "libdevice.acos(x)", np.arccos, math.acos),
     float_operator(atan, "libdevice.atan(x)", np.arctan, math.atan),

@@ -143,7 +143,7 @@ def _called(call: ast.Call, name: str, state: State) -> Value:
     operator: Any = state.facts.operators.get(name)
     if operator is None or operator.reference is None:
         raise UnsupportedError(call, f"T.{name} has no value.")
-    if operator.kind == "statement" or operator.takes_regions:
+    if operator.kind == "statement" or operator.takes_regions or operator.takes_state:
         # An operator that acts and returns, such as T.atomic_add(…, return_prev=True). Operands
         # evaluate their indices with this module, so they are imported late.
         from tile2triton.reference.operands import apply

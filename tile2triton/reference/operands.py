@@ -1,6 +1,7 @@
 """Operands of statement operators: regions that can be read and written, and variables."""
 
 import ast
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,23 @@ class Operand(Named):
             returns,
         )
 
+    def neighbour(self, offset: int) -> "Operand":
+        """The element that stands `offset` behind the region's first, in its last dimension."""
+        region = self.region
+        last = ast.BinOp(region.starts[-1], ast.Add(), ast.Constant(offset))
+        starts = (*region.starts[:-1], last)
+        base = ast.Name(region.buffer, ast.Load())
+        node = ast.Subscript(base, ast.Tuple(list(starts), ast.Load()), ast.Load())
+        moved = replace(
+            region,
+            node=ast.copy_location(node, region.node),
+            starts=starts,
+            extents=None,
+            sizes=(1,) * region.rank,
+            whole=False,
+        )
+        return Operand(moved, self.call, self.state)
+
     def set_safe_value(self, value: Value) -> None:
         """What reads outside of this tensor give, to the end of the block."""
         self.state.safe_values = {**self.state.safe_values, self.region.buffer: value}
@@ -173,6 +191,8 @@ def apply(call: ast.Call, operator: Any, state: State) -> Any:
         return None
     values = [_resolved(tree, call, state) for tree in call.args]
     options = {str(word.arg): _resolved(word.value, call, state) for word in call.keywords}
+    if operator.takes_state:
+        values.insert(0, state)
     try:
         return operator.reference(*values, **options)
     except AssertionError as error:

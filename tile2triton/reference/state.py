@@ -39,6 +39,8 @@ class State:
     program: int = 0
     # How many threads have arrived at each barrier of the program.
     arrived: Counter[tuple[str, int]] = field(default_factory=Counter)
+    # The block indices of the program, x first.
+    point: tuple[int, ...] = ()
 
     @property
     def is_parallel(self) -> bool:

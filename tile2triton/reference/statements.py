@@ -86,7 +86,7 @@ def _launch(call: ast.Call, target: ast.expr | None, body: list[ast.stmt], state
     for tensor in state.tensors.values():
         tensor.start_launch(programs)
     for number, point in enumerate(programs):
-        state.names, state.program = dict(outer), number
+        state.names, state.program, state.point = dict(outer), number, point
         state.tiles, state.allocated = {}, {}
         state.arrived.clear()
         for name, index in zip(targets, point, strict=True):
