@@ -114,6 +114,21 @@ def test_fast_forms_mean_the_functions(dtype, device):
     )
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_powers_of_ten_are_those_of_ten_on_amd_too(dtype, device):
+    agree(
+        f"""
+        def k(A: T.Tensor((100,), "{dtype}"), C: T.Tensor((100,), "{dtype}")):
+            with T.Kernel(1, threads=128) as bx:
+                for i in T.Parallel(100):
+                    C[i] = T.exp10(A[i])
+        """,
+        [random((100,), dtype)],
+        device,
+        target="hip:gfx942",
+    )
+
+
 def test_neighbours_and_powers_of_two(device):
     agree(
         """

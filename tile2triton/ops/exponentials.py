@@ -119,7 +119,15 @@ def _erf(x: Value) -> Value:
 OPERATORS = (
     float_operator(exp, "tl.exp(x)", np.exp, math.exp, ("__exp",)),
     float_operator(exp2, "tl.exp2(x)", np.exp2, math.exp2),
-    float_operator(exp10, "libdevice.exp10(x)", _exp10, _exp10, ("__exp10",)),
+    float_operator(
+        exp10,
+        "libdevice.exp10(x)",
+        _exp10,
+        _exp10,
+        aliases=("__exp10",),
+        # AMD's library has no `exp10`.
+        on_amd="libdevice.pow(tl.cast(10.0, x.dtype), x)",
+    ),
     float_operator(log, "tl.log(x)", np.log, math.log, ("__log",)),
     float_operator(log2, "tl.log2(x)", np.log2, math.log2, ("__log2",)),
     float_operator(log10, "libdevice.log10(x)", np.log10, math.log10, ("__log10",)),

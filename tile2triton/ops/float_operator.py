@@ -14,11 +14,12 @@ def float_operator(
     of_arrays: Callable[..., Any],
     of_numbers: Callable[..., Any],
     aliases: tuple[str, ...] = (),
+    on_amd: str = "",
 ) -> Operator:
     """`triton` is the expression over `x` (and `y`), the other two are the same in Python."""
     return Operator(
         surface=surface,
-        lower=float_lowering(triton),
+        lower=float_lowering(triton, on_amd),
         kind="expression",
         reference=float_function(of_arrays),
         fold=of_numbers,

@@ -14,10 +14,11 @@ from tile2triton.ops.regions import Region
 Lower = Callable[[Space, dict[str, ast.expr], ast.Call], Value]
 
 
-def float_lowering(template: str) -> Lower:
+def float_lowering(template: str, on_amd: str = "") -> Lower:
     """A function of floats, computed in float32 or float64 and given back in the operand's type.
 
-    `template` is Triton's expression over `x` (and `y`). An integer becomes float32 first.
+    `template` is Triton's expression over `x` (and `y`), `on_amd` another one for AMD's GPUs. An
+    integer becomes float32 first.
     """
 
     def lower(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> Value:
@@ -33,7 +34,8 @@ def float_lowering(template: str) -> Lower:
             for parameter, value in zip(arguments, values, strict=True)
         }
         axes = frozenset[int]().union(*(value.axes for value in values))
-        return cast(Value(expr(template, **trees), computed, axes), dtype)
+        chosen = on_amd if on_amd and space.facts.target.startswith("hip") else template
+        return cast(Value(expr(chosen, **trees), computed, axes), dtype)
 
     return lower
 
