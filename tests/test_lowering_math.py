@@ -114,6 +114,21 @@ def test_fast_forms_mean_the_functions(dtype, device):
     )
 
 
+@pytest.mark.parametrize("target", ["cuda:90", "hip:gfx942"])
+def test_reciprocal_root_is_right_to_a_rounding(target, device):
+    agree(
+        """
+        def k(A: T.Tensor((100,), "float32"), C: T.Tensor((100,), "float32")):
+            with T.Kernel(1, threads=128) as bx:
+                for i in T.Parallel(100):
+                    C[i] = T.ieee_frsqrt(A[i])
+        """,
+        [random((100,), "float32").abs() + 0.01],
+        device,
+        target=target,
+    )
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_powers_of_ten_are_those_of_ten_on_amd_too(dtype, device):
     agree(

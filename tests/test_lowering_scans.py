@@ -133,10 +133,10 @@ def test_questions_about_rows_and_tiles(dtype, length, device):
     )
 
 
-@pytest.mark.parametrize("kind", ["bitand", "bitor", "bitxor"])
+@pytest.mark.parametrize("operator", ["reduce_bitand", "reduce_bitor", "reduce_bitxor"])
 @pytest.mark.parametrize("dtype", ["bool", "int8", "int16", "int32", "int64", "uint8", "uint32"])
 @pytest.mark.parametrize("columns", [32, 21])
-def test_bits_are_reduced_along_a_dimension(kind, dtype, columns, device):
+def test_bits_are_reduced_along_a_dimension(operator, dtype, columns, device):
     """Of 40 rows the tile has all, of the columns a number that is no power of two."""
     generator = torch.Generator().manual_seed(2)
     values = torch.randint(0, 2**7, (40, columns), generator=generator)
@@ -150,9 +150,9 @@ def test_bits_are_reduced_along_a_dimension(kind, dtype, columns, device):
                 r = T.alloc_fragment((40,), "{dtype}")
                 d = T.alloc_fragment((1, {columns}), "{dtype}")
                 T.copy(A, a)
-                T.reduce_{kind}(a, r, dim=1)
-                T.reduce(a, r, "{kind}", dim=1, clear=False)
-                T.reduce_{kind}(a, d, dim=-2)
+                T.{operator}(a, r, dim=1)
+                T.reduce(a, r, "{operator.removeprefix("reduce_")}", dim=1, clear=False)
+                T.{operator}(a, d, dim=-2)
                 T.copy(r, C)
                 T.copy(d, D)
         """,

@@ -1032,6 +1032,96 @@ CATALOGUE: dict[str, Entry] = {
         title="An element type that torch does not have",
         explanation="`as_torch()` gives the type of a tensor in memory, where torch has one.",
     ),
+    "T2T612": Entry(
+        title="A reduction of bits into floats",
+        explanation="Bits are combined in integers or in bool.",
+        wrong="T.reduce_bitor(x, total, dim=1)  # total: float32",
+        right="T.reduce_bitor(x, total, dim=1)  # total: int32",
+    ),
+    "T2T613": Entry(
+        title="A scan into a tile of another shape",
+        explanation="A running sum or maximum has one value for each element that it runs over.",
+        wrong="T.cumsum(x, total, dim=1)  # x: (64, 32), total: (64,)",
+        right="T.cumsum(x, sums, dim=1)  # x: (64, 32), sums: (64, 32)",
+    ),
+    "T2T614": Entry(
+        title="A question about a part that is no row",
+        explanation=(
+            "T.any_of and T.all_of look at a whole tile, or at a part of one that is longer than 1"
+            " in its last dimension only."
+        ),
+        wrong="T.any_of(mask[:, k])",
+        right="T.any_of(mask[k, :])",
+    ),
+    "T2T615": Entry(
+        title="An operation that no reducer has",
+        explanation="Reducers combine sums, maxima, minima and bits.",
+        wrong='r = T.alloc_reducer((64,), "float32", op="mean")',
+        right='r = T.alloc_reducer((64,), "float32", op="sum")',
+    ),
+    "T2T616": Entry(
+        title="A reducer where none is, or a part of one",
+        explanation=(
+            "T.reducer_update names one element of a reducer, T.reducer_init and "
+            "T.finalize_reducer all of it; the results go to a tile of its shape."
+        ),
+        wrong="T.reducer_update(r, x[i, j])",
+        right="T.reducer_update(r[i], x[i, j])",
+    ),
+    "T2T617": Entry(
+        title="A direction of rounding that there is not",
+        explanation=(
+            'Results are rounded to nearest ("rn"), to zero ("rz"), up ("ru") or down ("rd"); '
+            "AMD's GPUs have the first only."
+        ),
+        wrong='T.ieee_add(x, y, "nearest")',
+        right='T.ieee_add(x, y, "rn")',
+    ),
+    "T2T618": Entry(
+        title="Operands of a type that an exact operation does not have",
+        explanation=(
+            "The next float, and results that are rounded in a named direction, differ from type to"
+            " type; Triton has them for float32 and float64."
+        ),
+        wrong="T.ieee_add(half, half)",
+        right='T.ieee_add(T.cast(half, "float32"), T.cast(half, "float32"))',
+    ),
+    "T2T619": Entry(
+        title="A generator, width or distribution of random numbers that there is not",
+        explanation="Random floats have 32 or 64 bits and are uniform or normal.",
+        wrong='T.rng_rand_float(dist="gamma")',
+        right='T.rng_rand_float(dist="normal")',
+    ),
+    "T2T620": Entry(
+        title="A random number before there is a seed",
+        explanation="T.rng_init says where the numbers of a kernel start.",
+        wrong="A[i] = T.rng_rand()",
+        right="T.rng_init(42)\nA[i] = T.rng_rand()",
+    ),
+    "T2T621": Entry(
+        title="Something that cannot be printed",
+        explanation=(
+            "Triton prints whole values of a size that is known when the kernel is compiled, from"
+            " all of their elements."
+        ),
+        wrong="T.print(A)  # A: (n,), read at the launch",
+        right="T.print(A[0:16])",
+    ),
+    "T2T622": Entry(
+        title="An ordered access to more than one element",
+        explanation="T.atomic_load and T.atomic_store take one element each.",
+        wrong="T.atomic_store(flags, 0)",
+        right="T.atomic_store(flags[0], 0)",
+    ),
+    "T2T623": Entry(
+        title="Neighbours that cannot be added at once",
+        explanation=(
+            "T.atomic_addx2 and T.atomic_addx4 add two and four neighbours of the last dimension, "
+            "from the element that is named on, and give nothing back."
+        ),
+        wrong="T.atomic_addx2(C[0:4, j], x[0:4, j])",
+        right="T.atomic_addx2(C[i, 2 * j], x[i, 2 * j])",
+    ),
     # Threads and barriers.
     "T2T700": Entry(
         title="An operand is no barrier",
@@ -1155,94 +1245,5 @@ CATALOGUE: dict[str, Entry] = {
         ),
         wrong="T.copy(A[tx, 0], tile)",
         right="for i, j in T.Parallel(128, 64):\n    tile[i, j] = A[i, j]",
-    "T2T612": Entry(
-        title="A reduction of bits into floats",
-        explanation="Bits are combined in integers or in bool.",
-        wrong="T.reduce_bitor(x, total, dim=1)  # total: float32",
-        right="T.reduce_bitor(x, total, dim=1)  # total: int32",
-    ),
-    "T2T613": Entry(
-        title="A scan into a tile of another shape",
-        explanation="A running sum or maximum has one value for each element that it runs over.",
-        wrong="T.cumsum(x, total, dim=1)  # x: (64, 32), total: (64,)",
-        right="T.cumsum(x, sums, dim=1)  # x: (64, 32), sums: (64, 32)",
-    ),
-    "T2T614": Entry(
-        title="A question about a part that is no row",
-        explanation=(
-            "T.any_of and T.all_of look at a whole tile, or at a part of one that is longer than 1"
-            " in its last dimension only."
-        ),
-        wrong="T.any_of(mask[:, k])",
-        right="T.any_of(mask[k, :])",
-    ),
-    "T2T615": Entry(
-        title="An operation that no reducer has",
-        explanation="Reducers combine sums, maxima, minima and bits.",
-        wrong='r = T.alloc_reducer((64,), "float32", op="mean")',
-        right='r = T.alloc_reducer((64,), "float32", op="sum")',
-    ),
-    "T2T616": Entry(
-        title="A reducer where none is, or a part of one",
-        explanation=(
-            "T.reducer_update names one element of a reducer, T.reducer_init and "
-            "T.finalize_reducer all of it; the results go to a tile of its shape."
-        ),
-        wrong="T.reducer_update(r, x[i, j])",
-        right="T.reducer_update(r[i], x[i, j])",
-    ),
-    "T2T617": Entry(
-        title="A direction of rounding that there is not",
-        explanation=(
-            'Results are rounded to nearest ("rn"), to zero ("rz"), up ("ru") or down ("rd"); '
-            "AMD's GPUs have the first only."
-        ),
-        wrong='T.ieee_add(x, y, "nearest")',
-        right='T.ieee_add(x, y, "rn")',
-    ),
-    "T2T618": Entry(
-        title="Operands of a type that an exact operation does not have",
-        explanation=(
-            "The next float, and results that are rounded in a named direction, differ from type to"
-            " type; Triton has them for float32 and float64."
-        ),
-        wrong="T.ieee_add(half, half)",
-        right='T.ieee_add(T.cast(half, "float32"), T.cast(half, "float32"))',
-    ),
-    "T2T619": Entry(
-        title="A generator, width or distribution of random numbers that there is not",
-        explanation="Random floats have 32 or 64 bits and are uniform or normal.",
-        wrong='T.rng_rand_float(dist="gamma")',
-        right='T.rng_rand_float(dist="normal")',
-    ),
-    "T2T620": Entry(
-        title="A random number before there is a seed",
-        explanation="T.rng_init says where the numbers of a kernel start.",
-        wrong="A[i] = T.rng_rand()",
-        right="T.rng_init(42)\nA[i] = T.rng_rand()",
-    ),
-    "T2T621": Entry(
-        title="Something that cannot be printed",
-        explanation=(
-            "Triton prints whole values of a size that is known when the kernel is compiled, from"
-            " all of their elements."
-        ),
-        wrong="T.print(A)  # A: (n,), read at the launch",
-        right="T.print(A[0:16])",
-    ),
-    "T2T622": Entry(
-        title="An ordered access to more than one element",
-        explanation="T.atomic_load and T.atomic_store take one element each.",
-        wrong="T.atomic_store(flags, 0)",
-        right="T.atomic_store(flags[0], 0)",
-    ),
-    "T2T623": Entry(
-        title="Neighbours that cannot be added at once",
-        explanation=(
-            "T.atomic_addx2 and T.atomic_addx4 add two and four neighbours of the last dimension, "
-            "from the element that is named on, and give nothing back."
-        ),
-        wrong="T.atomic_addx2(C[0:4, j], x[0:4, j])",
-        right="T.atomic_addx2(C[i, 2 * j], x[i, 2 * j])",
     ),
 }

@@ -53,9 +53,7 @@ def allocate_tile(builder: Builder, operator: str, arguments: dict[str, Any]) ->
         name = builder.tile_names.claim(kind, builder, is_next)
         builder.tile_names.add(name, kind, made, builder.blocks)
         builder.bound[name] = block
-        builder.facts.tiles[name] = Tile(
-            name, tuple(map(int, shape)), kept, dtype, scope, op=op
-        )
+        builder.facts.tiles[name] = Tile(name, tuple(map(int, shape)), kept, dtype, scope, op=op)
         return name
 
     buffer = Buffer(Naming(target, claim, "tile"), shape, dtype, scope)

@@ -105,6 +105,7 @@ class Exact:
     nearest: str  # for targets without libdevice's roundings
     plain: Callable[..., Any]
     excess: Callable[..., Fraction]  # a number of the sign of `result - exact`
+    nearest_of_64_bits: str = ""  # where the form for 32 bits takes no others
 
 
 def _quotient_excess(result: Fraction, x: Fraction, y: Fraction) -> Fraction:
@@ -118,9 +119,9 @@ def _root_excess(result: Fraction, x: Fraction) -> Fraction:
 ADD = Exact("add", "x + y", np.add, lambda r, x, y: r - (x + y))
 SUB = Exact("sub", "x - y", np.subtract, lambda r, x, y: r - (x - y))
 MUL = Exact("mul", "x * y", np.multiply, lambda r, x, y: r - x * y)
-DIV = Exact("div", "tl.div_rn(x, y)", np.divide, _quotient_excess)
-RCP = Exact("rcp", "tl.div_rn(1.0, x)", np.reciprocal, lambda r, x: r - 1 / x)
-SQRT = Exact("sqrt", "tl.sqrt_rn(x)", np.sqrt, _root_excess)
+DIV = Exact("div", "tl.div_rn(x, y)", np.divide, _quotient_excess, "x / y")
+RCP = Exact("rcp", "tl.div_rn(1.0, x)", np.reciprocal, lambda r, x: r - 1 / x, "1.0 / x")
+SQRT = Exact("sqrt", "tl.sqrt_rn(x)", np.sqrt, _root_excess, "tl.sqrt(x)")
 FMA = Exact("fma", "tl.fma(x, y, z)", lambda x, y, z: x * y + z, lambda r, x, y, z: r - (x * y + z))
 
 
@@ -154,7 +155,8 @@ def lower_exact(operation: Exact) -> Callable[..., Value]:
         names = ", ".join(values)
         template = f"libdevice.{operation.name}_{mode}({names})"
         if space.facts.target.startswith("hip"):
-            template = operation.nearest
+            is_wide = next(iter(values.values())).dtype == "float64"
+            template = (operation.nearest_of_64_bits if is_wide else "") or operation.nearest
         return _made(template, values)
 
     return lower
