@@ -81,6 +81,24 @@ def annotate_pass_configs(configs: Any) -> Any:
     """
 
 
+def pdl_sync() -> Any:
+    """Wait for the launch before; left out, since Triton starts a launch when that is over.
+
+    | form | meaning | Triton |
+    |---|---|---|
+    | `T.pdl_sync()` | the launch before is over | nothing, it is |
+    """
+
+
+def pdl_trigger() -> Any:
+    """Let the next launch start early; left out, so that it starts when this one is over.
+
+    | form | meaning | Triton |
+    |---|---|---|
+    | `T.pdl_trigger()` | a hint | nothing |
+    """
+
+
 def disable_warp_group_reg_alloc() -> Any:
     """Leave the registers as the compiler shares them out; left out.
 
@@ -273,6 +291,8 @@ ERASED = tuple(
         annotate_min_blocks_per_sm,
         annotate_compile_flags,
         annotate_pass_configs,
+        pdl_sync,
+        pdl_trigger,
         disable_warp_group_reg_alloc,
         no_set_max_nreg,
         set_max_nreg,
