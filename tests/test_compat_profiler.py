@@ -99,6 +99,7 @@ def test_sizes_of_the_launch_are_given_by_name():
 def test_kernel_describes_its_parameters():
     kernel = two_outputs(50)
     assert kernel.out_idx == [1, 3]
+    assert "T.Kernel" in kernel.prim_func.script()
     assert [(str(one.dtype), one.shape) for one in kernel.params] == [("float32", [50])] * 4
     eager = halved.compile(n=8)
     assert eager.out_idx == [1]

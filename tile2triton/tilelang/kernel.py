@@ -10,6 +10,7 @@ from tile2triton.frontend.failures import failure
 from tile2triton.tilelang.parameters import KernelParam, output_indices, parameters_of
 
 if TYPE_CHECKING:
+    from tile2triton.frontend.prim_func import TracedFunc
     from tile2triton.supply import TensorSupplyType
     from tile2triton.tilelang.profiler import Profiler
 
@@ -50,6 +51,17 @@ class TileLangKernel:
     @property
     def adapter(self) -> Self:
         return self
+
+    @property
+    def torch_function(self) -> Self:
+        return self
+
+    @property
+    def prim_func(self) -> TracedFunc:
+        """The tile program that the kernel was made from."""
+        from tile2triton.frontend.prim_func import TracedFunc
+
+        return TracedFunc(self.program)
 
     def get_kernel_source(self, kernel_only: bool = True) -> str:
         """The Triton source; kernels and launcher are one module."""
