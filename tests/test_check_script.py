@@ -311,8 +311,9 @@ def test_a_missing_package_is_stood_in_for(check):
     assert "stand-ins took the place of no_such_package" in report
 
 
-def test_a_missing_package_is_needed_where_a_kernel_takes_its_result(check):
-    code, report, found = check("import no_such_package\nscale(64)(no_such_package.tensor())\n")
+def test_a_missing_package_is_needed_where_it_says_the_size_of_a_kernel(check):
+    body = "import no_such_package\nx = no_such_package.tensor()\nscale(64)(x)\nin_place(x)\n"
+    code, report, found = check(body)
     assert (code, found["how"]) == (1, "package")
     assert "needs no_such_package" in report
 
@@ -470,3 +471,56 @@ def test_call_of_a_tuned_eager_kernel_is_checked(check):
     assert code == 0, text
     (kernel,) = report["kernels"]
     assert kernel["constants"]["block"] == "128"
+
+
+def test_a_missing_packages_backward_pass_gives_gradients(check):
+    code, _, found = check(
+        """
+        import no_such_package
+
+        x = torch.randn(64, device="cuda", requires_grad=True)
+        (no_such_package.layer(x.half()) * 2 + x).sum().backward()
+        assert x.grad.shape == x.shape and x.grad.is_cuda
+        scale(64)
+        """
+    )
+    assert code == 0, found["traceback"]
+
+
+TILELANG = """
+import tilelang
+import tilelang.language as TL
+
+
+@tilelang.autotune(configs=[{"block": 3, "kind": "no_such"}, {"block": 64, "kind": "float32"}])
+@tilelang.jit(out_idx=[-1])
+def add(n, block, kind):
+    @TL.prim_func
+    def main(A: TL.Tensor((n,), "float32"), B: TL.Tensor((n,), "float32")):
+        with TL.Kernel(TL.ceildiv(n, block), threads=128) as b:
+            x = TL.alloc_fragment((block,), kind)
+            TL.copy(A[b * block], x)
+            TL.copy(x, B[b * block])
+
+    return main
+
+
+kernel = add(100)
+print(1e9 / kernel.latency, kernel.config)
+profiler = kernel.get_profiler()
+profiler.assert_allclose(lambda a: a)
+assert profiler.do_bench() == 1.0
+assert profiler.do_bench(lambda a: a) == 1.0
+"""
+
+
+def test_of_tuned_kernels_the_first_configuration_that_makes_one_counts(check):
+    code, _, found = check(TILELANG)
+    assert code == 0, found["traceback"]
+    assert [kernel["constants"]["block"] for kernel in found["kernels"]] == ["64"]
+
+
+def test_a_tuned_kernel_without_a_configuration_is_refused(check):
+    code, report, found = check(TILELANG.replace('"kind": "float32"', '"kind": "no_such"'))
+    assert (code, found["how"]) == (1, "refused")
+    assert "no_such" in report

@@ -18,6 +18,10 @@ class Observer(Protocol):
     @property
     def targets(self) -> Sequence[str]: ...
 
+    @property
+    def compiles(self) -> bool:
+        """Whether kernels are compiled, and not transpiled only."""
+
     def made(self, kernel: CompiledKernel) -> None: ...
 
     def refused(self, name: str, error: TileError) -> None: ...

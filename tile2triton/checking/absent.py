@@ -7,6 +7,8 @@ compared; a kernel refuses it as an argument.
 from __future__ import annotations
 
 import dis
+import functools
+import importlib
 import sys
 from collections.abc import Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
@@ -14,20 +16,38 @@ from importlib.machinery import ModuleSpec
 from types import FrameType, ModuleType
 from typing import Any
 
+import torch
+
 
 class Absent:
     """Anything of a package that is not there: a function, a class, a tensor, a number."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, tensors: Sequence[torch.Tensor] = ()) -> None:
         self.__name__ = self.__qualname__ = name
+        # What it was made from, which a backward pass would have given gradients.
+        self._tensors = tuple(tensors)
+
+    def backward(self, *_: Any, **__: Any) -> None:
+        """Give the tensors that it was made from gradients."""
+        for tensor in self._tensors:
+            if tensor.requires_grad and tensor.grad is None:
+                tensor.grad = torch.empty_like(tensor)
 
     def __getattr__(self, name: str) -> Absent:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Absent(f"{self.__name__}.{name}")
+        return Absent(f"{self.__name__}.{name}", self._tensors)
 
-    def __call__(self, *_: Any, **__: Any) -> Absent:
-        return self
+    def __call__(self, *args: Any, **kwargs: Any) -> Absent:
+        return self._with((args, kwargs))
+
+    def _with(self, given: Any) -> Absent:
+        made_from = list(self._tensors)
+        for value in _leaves(given):
+            made_from += value._tensors if isinstance(value, Absent) else ()
+            made_from += (value,) if isinstance(value, torch.Tensor) else ()
+        alone = {id(tensor): tensor for tensor in made_from}
+        return Absent(self.__name__, tuple(alone.values()))
 
     def __getitem__(self, _: Any) -> Absent:
         return self
@@ -62,7 +82,9 @@ class Absent:
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return next(x for x in _leaves((args, kwargs or {})) if isinstance(x, Absent))
+        given = (args, kwargs or {})
+        first = next(x for x in _leaves(given) if isinstance(x, Absent))
+        return first._with(given)
 
 
 def _wanted(frame: FrameType) -> int:
@@ -81,8 +103,8 @@ def _leaves(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _same(self: Absent, *_: Any) -> Absent:
-    return self
+def _same(self: Absent, *others: Any) -> Absent:
+    return self._with(others)
 
 
 def _holds(self: Absent, other: Any) -> Any:
@@ -121,6 +143,27 @@ class AbsentPackages(MetaPathFinder, Loader):
 
     def install(self) -> None:
         sys.meta_path.append(self)
+        if self.names:
+            _let_pass("einops", "rearrange reduce repeat einsum pack unpack")
+
+
+def _let_pass(module_name: str, functions: str) -> None:
+    """Let functions of an installed package give stand-ins for stand-ins, which they refuse."""
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError:
+        return
+    for name in functions.split():
+        setattr(module, name, _passing(getattr(module, name)))
+
+
+def _passing(function: Any) -> Any:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = next((x for x in _leaves((args, kwargs)) if isinstance(x, Absent)), None)
+        return function(*args, **kwargs) if given is None else given._with((args, kwargs))
+
+    return call
 
 
 class Missed(MetaPathFinder):
@@ -148,6 +191,7 @@ def _is_of_script(frame: FrameType | None) -> bool:
 class _AbsentModule(ModuleType):
     __all__: tuple[str, ...] = ()
     __version__ = "0.0.0"
+    __file__ = "not installed"
 
     def __getattr__(self, name: str) -> Absent:
         if name.startswith("__"):

@@ -48,7 +48,7 @@ def run(order: dict[str, Any], tell: Any) -> dict[str, Any]:
     """Run the script of the order; the last event, which says how it ended."""
     # What is computed is small.
     torch.set_num_threads(1)
-    recorder = Recorder(order["targets"], tell)
+    recorder = Recorder(order["targets"], order["compiles"], tell)
     counts = Counts()
     with contextlib.suppress(ModuleNotFoundError):
         importlib.import_module("tile2triton.compat")

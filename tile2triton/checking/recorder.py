@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import functools
 import inspect
@@ -9,7 +10,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
+
+from rewrites import dtypes
 from rewrites.facts import Facts
+from tile2triton.checking.absent import Absent
 from tile2triton.compile_job import jobs
 from tile2triton.diagnostics import Diagnostic, TileError
 from tile2triton.module_cache import write_module
@@ -26,8 +31,9 @@ Tell = Callable[[Event], None]
 class Recorder:
     """Tells of every kernel once, by what it was emitted as, and of every refusal."""
 
-    def __init__(self, targets: Sequence[str], tell: Tell) -> None:
+    def __init__(self, targets: Sequence[str], compiles: bool, tell: Tell) -> None:
         self.targets = targets
+        self.compiles = compiles
         self.tell = tell
         self.numbers: dict[str, int] = {}
         self.told: list[TileError] = []
@@ -67,12 +73,14 @@ class Recorder:
         number = self.numbers[text]
         launcher = getattr(import_module(text, write_module(text, name), "_checked"), name)
 
+        facts = kernel.program.facts
         names = tuple(inspect.signature(launcher).parameters)
 
         @functools.wraps(launcher)
         def launch(*args: Any, **kwargs: Any) -> Any:
-            require_one_device(name, dict(zip(names, args, strict=False)) | kwargs)
-            result = launcher(*args, **kwargs)
+            given = declared(dict(zip(names, args, strict=False)) | kwargs, facts)
+            require_one_device(name, given)
+            result = launcher(**given)
             if number not in self.launched:
                 self.tell({"event": "launched", "number": number})
             self.launched[number] = self.launched.get(number, 0) + 1
@@ -91,6 +99,36 @@ class Recorder:
             "jobs": [dataclasses.asdict(job) for job in jobs(path, facts, target(name))],
             "erased": erased(facts),
         }
+
+
+def declared(given: dict[str, Any], facts: Facts) -> dict[str, Any]:
+    """The arguments of a launch, where a stand-in becomes a tensor as the kernel declares it."""
+    sizes: dict[str, Any] = dict(facts.constants)
+    for name, (source, axis) in facts.dims.items():
+        tensor = given.get(source)
+        if isinstance(tensor, torch.Tensor) and axis < tensor.dim():
+            sizes[name] = tensor.shape[axis]
+    made = dict(given)
+    for name, value in given.items():
+        tensor = facts.tensors.get(name)
+        if isinstance(value, Absent) and tensor is not None:
+            shape = [extent_of(extent, sizes) for extent in tensor.shape]
+            if None not in shape:
+                made[name] = torch.empty(shape, dtype=_torch_dtype(tensor.dtype), device="cuda")
+    return made
+
+
+def extent_of(extent: ast.expr, sizes: dict[str, Any]) -> int | None:
+    """The size that an extent comes to, where it is known."""
+    code = compile(ast.fix_missing_locations(ast.Expression(extent)), "<extent>", "eval")
+    try:
+        return int(eval(code, {"__builtins__": {}}, sizes))
+    except (NameError, ArithmeticError):
+        return None
+
+
+def _torch_dtype(dtype: str) -> torch.dtype:
+    return getattr(torch, dtypes.BY_NAME[dtypes.ALIASES.get(dtype, dtype)].torch)
 
 
 def erased(facts: Facts) -> list[Event]:

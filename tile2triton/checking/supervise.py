@@ -102,6 +102,7 @@ def _started(
         "arguments": order.arguments,
         "pytest": order.pytest,
         "targets": order.targets,
+        "compiles": order.compiles,
         "absent": absent,
         "events": writing,
     }

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tile2triton.diagnostics import TileError
-from tile2triton.observing import observer
+from tile2triton.observing import observer, refusals_of
 from tile2triton.tune import store
 from tile2triton.tune.candidates import Candidate, candidates
 from tile2triton.tune.compiling import compile_all
@@ -33,7 +33,8 @@ def tune(request: Request) -> Tuned:
     with a row for every configuration where none will.
     """
     if observer() is not None:
-        return first_that_compiles(request)
+        with refusals_of(request.name):
+            return first_that_compiles(request)
     machine = None if _is_interpreted(request.call) else this_machine()
     if machine is None:
         return first_that_is_made(request)

@@ -45,6 +45,8 @@ def first_that_compiles(request: Request) -> Tuned:
 
     def compiles(kernel: CompiledKernel) -> bool:
         nonlocal tries
+        if not follower.compiles:
+            return True
         tries += 1
         if tries > MOST_COMPILED:
             return False
