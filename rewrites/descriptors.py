@@ -78,7 +78,7 @@ def plan_descriptors(function: ast.FunctionDef, facts: Facts) -> DescriptorPlan:
 def _is_input(tensor: Tensor, facts: Facts) -> bool:
     """A tensor that the caller passes, or a view of it with elements of its own type."""
     base = facts.tensors[tensor.storage]
-    return base.role == "input" and base.dtype == tensor.dtype
+    return base.role == "input" and base.dtype == tensor.dtype and not base.strides
 
 
 def has_tma(target: str) -> bool:

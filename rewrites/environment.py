@@ -47,8 +47,8 @@ def environment_of(facts: Facts) -> Environment:
             environment.ranges[identifier] = Range(value, value)
     for identifier, dtype in facts.scalars.items():
         environment.dtypes[identifier] = dtype
-        environment.ranges[identifier] = NATURAL if identifier in facts.dims else UNKNOWN
-    for identifier in facts.dims:
+        environment.ranges[identifier] = UNKNOWN
+    for identifier in (*facts.dims, *facts.strides):
         environment.dtypes.setdefault(identifier, "int32")
         environment.ranges[identifier] = NATURAL
     return environment

@@ -13,8 +13,9 @@ class Tensor:
     """A global tensor: parameter, output or workspace. `shape` holds trees over constants and dims.
 
     `role` is "input" (a parameter the caller passes), "output" (allocated by the launcher and
-    returned) or "workspace" (allocated by the launcher, not returned) or "view": the memory of the
-    tensor `base`, seen with another shape or type.
+    returned), "workspace" (allocated by the launcher, not returned), "view" (the memory of the
+    tensor `base`, seen with another shape or type) or "pointer" (memory at an address that the
+    kernel computes). `strides` are in elements; without them a tensor is contiguous.
     """
 
     name: str
@@ -22,6 +23,7 @@ class Tensor:
     dtype: str
     role: str = "input"
     base: str = ""
+    strides: tuple[ast.expr, ...] = ()
 
     @property
     def rank(self) -> int:
@@ -144,6 +146,10 @@ class Facts:
     settings: dict[str, str] = field(default_factory=dict)
     # Run-time sizes and where the launcher reads them: name -> (tensor, axis).
     dims: dict[str, tuple[str, int]] = field(default_factory=dict)
+    # Those that are read from strides: name -> (tensor, axis).
+    strides: dict[str, tuple[str, int]] = field(default_factory=dict)
+    # Scalar parameters that are addresses: a launch may give a tensor in their place.
+    pointers: tuple[str, ...] = ()
     # Scalar parameters and dims: name -> dtype.
     scalars: dict[str, str] = field(default_factory=dict)
     tensors: dict[str, Tensor] = field(default_factory=dict)
@@ -152,6 +158,8 @@ class Facts:
     barriers: dict[str, tuple[int, ...]] = field(default_factory=dict)
     # `x = T.alloc_var(dtype)`: name -> dtype.
     variables: dict[str, str] = field(default_factory=dict)
+    # Variables that count as a loop does: name -> (start, stop, step), inside of the loop.
+    counters: dict[str, tuple[ast.expr, ast.expr, int]] = field(default_factory=dict)
     # Outputs in the order in which they are returned.
     outputs: tuple[str, ...] = ()
     launches: list[Launch] = field(default_factory=list)

@@ -80,6 +80,8 @@ def statement_in_space(space: Space, statement: ast.stmt) -> None:
     match statement:
         case Comment() | Blank():
             lowering.out.append(statement)
+        case ast.Pass():
+            pass
         case ast.Assign(targets=[ast.Name(id=target)], value=value):
             _assign_name(space, target, value, statement)
         case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=buffer)) as target], value=tree):

@@ -30,22 +30,27 @@ import ast
 from rewrites.descriptors import plan_descriptors
 from rewrites.environment import Names, environment_of, next_power_of_two
 from rewrites.errors import Problem, RewriteError, refuse
-from rewrites.facts import Facts, Tile
+from rewrites.facts import Facts, Tensor, Tile
 from rewrites.lower_loops import loop_header
 from rewrites.lower_parallel import lower_parallel, statement_in_space
+from rewrites.natural_variables import natural_variables
 from rewrites.nodes import Blank, Comment
 from rewrites.padding import zero_padded_tiles
+from rewrites.quote import copy_tree, name, stmts
+from rewrites.ranges import NATURAL
 from rewrites.scalars import as_condition
 from rewrites.space import Lowering, Space
 from rewrites.tile_views import seen_as
 from rewrites.tree import base_name, function_of, is_view, names_in
-from rewrites.values import stored, strong
+from rewrites.values import stored, strong, triton_dtype
 
 
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
     """Lower tiles, element-wise loops, scalars and loop headers; `T.Kernel` blocks stay."""
     function = function_of(tree)
     lowering = Lowering(facts, environment_of(facts), Names(tree, facts))
+    for variable in natural_variables(function, facts):
+        lowering.environment.ranges[variable] = NATURAL
     lowering.zero_padded = zero_padded_tiles(function, facts)
     lowering.descriptors = plan_descriptors(function, facts)
     program = _Program(lowering)
@@ -92,9 +97,8 @@ class _Program:
             case ast.For(target=target):
                 header = loop_header(self.lowering, statement)
                 out.append(ast.For(target, header, self.block(statement.body), []))
-            case ast.While(test=test):
-                condition = as_condition(Space(self.lowering).value(test))
-                out.append(ast.While(condition.tree, self.block(statement.body), []))
+            case ast.While():
+                self._while(statement)
             case ast.If(test=test, orelse=orelse):
                 condition = as_condition(Space(self.lowering).value(test))
                 rest = self.block(orelse) if orelse else []
@@ -111,6 +115,19 @@ class _Program:
                     "T2T312",
                     f"`{ast.unparse(statement).splitlines()[0]}` is no statement of tile programs",
                 )
+
+    def _while(self, loop: ast.While) -> None:
+        """A loop whose test is evaluated anew in every turn, with the statements it takes."""
+        lowering = self.lowering
+        with lowering.block() as steps:
+            test = as_condition(Space(lowering).value(loop.test)).tree
+        if not steps:
+            lowering.out.append(ast.While(test, self.block(loop.body), []))
+            return
+        going = lowering.names.fresh("going")
+        steps += stmts("going = test", going=going, test=test)
+        body = [*self.block(loop.body), *map(copy_tree, steps)]
+        lowering.out += [*steps, ast.While(name(going), body, [])]
 
     def _kernel(self, block: ast.With) -> None:
         self.lowering.kept = {}
@@ -136,6 +153,9 @@ class _Program:
             case ast.Call(func=ast.Attribute(attr=function)) if (
                 facts.operators[function].kind == "allocation"
             ):
+                if function in ("make_tensor", "make_tensor_from_addr"):
+                    self._pointer(facts.tensors[target], tree)
+                    return
                 if is_view(tree):
                     self._view(facts.tiles[target], tree)
                     return
@@ -144,6 +164,8 @@ class _Program:
                     return
                 tree = facts.operators[function].arguments(tree)["init"]
         value = Space(lowering).value(tree)
+        if target in facts.counters:
+            lowering.environment.add_counter(target, *facts.counters[target])
         if target in facts.variables:
             dtype = facts.variables[target]
             new = stored(value, dtype)
@@ -158,6 +180,15 @@ class _Program:
         # Triton makes a Python number that is assigned to a name a typed scalar.
         environment.unrolled.discard(target)
         lowering.emit("target = value", target=target, value=value.tree)
+
+    def _pointer(self, tensor: Tensor, call: ast.Call) -> None:
+        """A pointer to memory at an address, whose alignment is the language's promise."""
+        self.lowering.emit(
+            "target = tl.multiple_of(address.to(tl.pointer_type(dtype)), 16)",
+            target=tensor.name,
+            address=Space(self.lowering).value(call.args[0]).tree,
+            dtype=triton_dtype(tensor.dtype),
+        )
 
     def _view(self, target: Tile, call: ast.Call) -> None:
         source = base_name(call.args[0])

@@ -154,6 +154,8 @@ def _pads(used: set[str], facts: Facts) -> list[str]:
 def _typed_arguments(body: list[ast.stmt], facts: Facts) -> list[ast.stmt]:
     """Integers that are cast as arguments: Triton makes an argument of 1 a Python number."""
     integers = {n for n, dtype in facts.scalars.items() if is_integer(dtype)} | set(facts.dims)
+    # An address may be given as a tensor, and is cast to a pointer either way.
+    integers -= set(facts.pointers)
     plain = integers | set(facts.constants) | {"tl"}
     found: set[str] = set()
     for statement in body:
@@ -176,9 +178,10 @@ def _typed_arguments(body: list[ast.stmt], facts: Facts) -> list[ast.stmt]:
 def _run_time_names(facts: Facts) -> list[str]:
     """Everything that can be a run-time argument, in the launcher's order."""
     tensors = [n for n in facts.parameters if n in facts.tensors]
-    tensors += [n for n in facts.tensors if n not in tensors]
-    scalars = [n for n in facts.scalars if n not in facts.dims]
-    return tensors + list(facts.descriptors) + list(facts.dims) + scalars
+    tensors += [n for n, t in facts.tensors.items() if n not in tensors and t.role != "pointer"]
+    sizes = [*facts.dims, *facts.strides]
+    scalars = [n for n in facts.scalars if n not in sizes]
+    return tensors + list(facts.descriptors) + sizes + scalars
 
 
 def _warps(call: ast.Call, facts: Facts) -> int:

@@ -79,6 +79,8 @@ class _Order:
         # The steps of the loops around, and the extents of T.Parallel loops, by their variables.
         self.steps: dict[str, ast.expr] = {}
         self.lanes: dict[str, ast.expr] = {}
+        # Of tensors at addresses: where the address comes from, which others may share.
+        self.memories: dict[str, str] = {}
         # Names that were given to indices, such as `row = k * 64`.
         self.lets: dict[str, ast.expr] = {}
 
@@ -170,7 +172,7 @@ class _Order:
             moved = extents if id(tree) in operands else None
             spelled_out = _Spelled(self.lets).visit(copy_tree(tree))
             where = place_of(spelled_out, moved, lanes, versions)
-            storage = self.facts.tensors[buffer].storage
+            storage = self.memories.get(buffer) or self.facts.tensors[buffer].storage
             return [Access(storage, buffer, writes, where, is_atomic)]
 
         writes: list[Access] = []
@@ -178,6 +180,9 @@ class _Order:
         skipped = {id(node.value) for node in nodes if isinstance(node, ast.Subscript)}
         for node in nodes:
             match node:
+                case ast.Assign(targets=[ast.Name() as target]):
+                    # A tensor that gets its address is not written.
+                    skipped.add(id(target))
                 case ast.Assign(targets=[target]):
                     writes += access(target, True)
                     skipped.add(id(target))
@@ -201,10 +206,21 @@ class _Order:
         plain = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp)
         for node in walk(statement):
             match node:
+                case ast.Assign(
+                    targets=[ast.Name(id=name)],
+                    value=ast.Call(func=ast.Attribute(attr="make_tensor"), args=[address, *_]),
+                ):
+                    self.memories[name] = self._pointed_to(address)
                 case ast.Assign(targets=[ast.Name(id=name)], value=value) if all(
                     isinstance(part, plain) for part in walk(value)
                 ) and not memory & {name, *names_in(value)}:
                     self.lets[name] = _Spelled(self.lets).visit(copy_tree(value))
+
+    def _pointed_to(self, address: ast.expr) -> str:
+        """What two tensors share that may be one memory: the parameter or table of addresses."""
+        table = base_name(address) or ""
+        is_known = table in self.facts.pointers or table in self.facts.tensors
+        return f"memory at {table}" if is_known else _ANY
 
     def _must_wait(self, since: list[Access], accesses: list[Access]) -> bool:
         met = [(a, b) for a in since for b in accesses if self._meet(a, b)]
@@ -216,7 +232,7 @@ class _Order:
 
         A store where the program loaded before goes by the same threads, and needs no barrier.
         """
-        if earlier.tensor != later.tensor or not (earlier.writes or later.writes):
+        if not self._may_share(earlier, later) or not (earlier.writes or later.writes):
             return False
         if earlier.is_atomic and later.is_atomic:
             return False
@@ -230,6 +246,13 @@ class _Order:
             return True
         return not are_apart(earlier.place, later.place, self.steps)
 
+    def _may_share(self, earlier: Access, later: Access) -> bool:
+        """Whether two accesses are to one memory; an unknown address may be any other's."""
+        memories = {earlier.tensor, later.tensor}
+        if len(memories) == 1:
+            return True
+        return _ANY in memories and not memories & self.facts.tensors.keys()
+
     def _step(self, loop: ast.For) -> ast.expr:
         assert isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Attribute)
         step = self.facts.operators[loop.iter.func.attr].arguments(loop.iter).get("step", ONE)
@@ -237,6 +260,10 @@ class _Order:
 
     def _is_barrier(self, statement: ast.stmt) -> bool:
         return self.heeds_barriers and operator_call(statement, "sync_threads") is not None
+
+
+# The memory at an address that comes from no parameter or table directly.
+_ANY = "any memory"
 
 
 class _Spelled(ast.NodeTransformer):

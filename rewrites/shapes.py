@@ -10,7 +10,11 @@ from rewrites.quote import copy_tree, expr
 def plain_shapes(facts: Facts) -> None:
     """Write `T.ceildiv(a, b)` in `facts.tensors` as `(a + b - 1) // b`, and its kind likewise."""
     facts.tensors = {
-        name: replace(tensor, shape=tuple(_plain(extent) for extent in tensor.shape))
+        name: replace(
+            tensor,
+            shape=tuple(_plain(extent) for extent in tensor.shape),
+            strides=tuple(_plain(stride) for stride in tensor.strides),
+        )
         for name, tensor in facts.tensors.items()
     }
 

@@ -169,11 +169,13 @@ def bounds(
 
 def strides(tensor: Tensor) -> list[ast.expr | None]:
     """The distance between neighbours in each dimension, in elements; None for 1."""
+    if tensor.strides:
+        return [None if _is_one(stride) else stride for stride in tensor.strides]
     result: list[ast.expr | None] = []
     for dimension in range(tensor.rank):
         product: ast.expr | None = None
         for extent in tensor.shape[dimension + 1 :]:
-            if isinstance(extent, ast.Constant) and extent.value == 1:
+            if _is_one(extent):
                 continue
             product = extent if product is None else ast.BinOp(product, ast.Mult(), extent)
         result.append(product)
@@ -181,7 +183,15 @@ def strides(tensor: Tensor) -> list[ast.expr | None]:
 
 
 def elements(tensor: Tensor, environment: Environment) -> int | None:
-    """The number of elements, where it is known before the launch."""
+    """How far the memory of a tensor reaches, where it is known before the launch."""
+    if tensor.strides:
+        last = 0
+        for extent, stride in zip(tensor.shape, tensor.strides, strict=True):
+            length, step = environment.range(extent).high, environment.range(stride).high
+            if length is None or step is None:
+                return None
+            last += max(length - 1, 0) * step
+        return last + 1
     count = 1
     for extent in tensor.shape:
         limit = environment.range(extent).high
@@ -267,6 +277,10 @@ def _holds_when_retuned(space: "Space", index: ast.expr, extent: ast.expr, known
 
 def _has_name(tree: ast.expr, facts: Facts) -> bool:
     return any(isinstance(n, ast.Name) and n.id in facts.constants for n in walk(tree))
+
+
+def _is_one(tree: ast.expr) -> bool:
+    return isinstance(tree, ast.Constant) and tree.value == 1
 
 
 def _value_name(buffer: str) -> str:

@@ -174,13 +174,15 @@ def test_error_in_a_macro_points_into_the_macro():
     assert marked(error) == "undefined"
 
 
-def test_break_is_refused_in_a_loop_of_the_kernel():
+def test_python_cannot_leave_its_loop_at_run_time():
     @T.prim_func
     def main(A: T.Tensor((N,), "float32")):
         with T.Kernel(1):
             for k in range(N):
-                for a in [1, 2]:
+                for a in [1, 2, 3]:
                     if a == 2:
+                        continue
+                    if A[k] > 0:
                         break
                     A[a] = 0
                 if A[k] > 0:
@@ -189,7 +191,7 @@ def test_break_is_refused_in_a_loop_of_the_kernel():
 
     (error,) = errors_of(main)
     assert error.code == "T2T165"
-    assert marked(error) == "continue"
+    assert marked(error) == "break"
 
 
 def test_return_inside_a_branch_is_refused():

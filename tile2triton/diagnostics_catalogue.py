@@ -237,19 +237,20 @@ CATALOGUE: dict[str, Entry] = {
         right="def double(X):\n    X: T.Tensor((n,), dtype)\n    Y = T.empty((n,), dtype)",
     ),
     "T2T165": Entry(
-        title="`break` or `continue` in a loop of the kernel",
+        title="`break` or `continue` of a loop over a Python list, decided at run time",
         explanation=(
-            "Triton has neither. Guard what follows with an `if`, or loop with `while` on a "
-            "variable. In loops over Python lists, which are unrolled, both work."
+            "Such a loop is unrolled while the kernel is traced, so that Python must know which "
+            "turns there are. In loops of the kernel both work."
         ),
-        wrong="for k in range(n):\n    if A[k] < 0:\n        break",
-        right='k = T.alloc_var("int32")\nwhile k < n and A[k] >= 0:\n    k += 1',
+        wrong="for a in [1, 2]:\n    if A[a] < 0:\n        break",
+        right="for a in range(1, 3):\n    if A[a] < 0:\n        break",
     ),
     "T2T166": Entry(
         title="`return` inside a block of the kernel",
         explanation=(
-            "A kernel returns at its end; a macro may return at its end or in a branch that is "
-            "decided while it is traced."
+            "A `return` with a value stands at the end, or in a branch that is decided while the "
+            "kernel is traced; so does any `return` of a macro. A bare `return` inside of T.Kernel "
+            "may stand anywhere but in T.Parallel."
         ),
     ),
     "T2T167": Entry(
@@ -347,6 +348,61 @@ CATALOGUE: dict[str, Entry] = {
     "T2T183": Entry(
         title="out_idx on an eager kernel",
         explanation="Eager kernels allocate their outputs with T.empty and return them.",
+    ),
+    "T2T184": Entry(
+        title="An index of a variable other than 0",
+        explanation="A variable from T.alloc_var is one scalar; `x[0]` and `x` are the same.",
+        wrong='x = T.alloc_var("int32")\nx[1] = 3',
+        right='x = T.alloc_var("int32")\nx = 3',
+    ),
+    "T2T185": Entry(
+        title="The number of multiprocessors is not known",
+        explanation=(
+            "A persistent kernel has by default a program for each multiprocessor of the current "
+            "GPU. Where there is none, the number must be given."
+        ),
+        right="sched = T.PersistentTileScheduler(m, n, num_workers=132)",
+    ),
+    "T2T186": Entry(
+        title="T.Persistent without a grid",
+        explanation=(
+            "The arguments are the extents of the grid of tiles, the number of programs, the index "
+            "of this program, and how many columns are a group."
+        ),
+        wrong="for bx, by in T.Persistent(tiles, 132, pid): ...",
+        right="for bx, by in T.Persistent([m, n], 132, pid): ...",
+    ),
+    "T2T189": Entry(
+        title="T.break_loop or T.continue_loop outside of a loop",
+        explanation="They leave, or go on with, the loop of the kernel that they stand in.",
+    ),
+    "T2T190": Entry(
+        title="T.make_tensor of what is no address",
+        explanation=(
+            "An address is a parameter of the type T.ptr, or an element of a tensor of addresses: "
+            "`T.Tensor((n,), T.ptr)`, for which int64 tensors of `data_ptr()` are passed."
+        ),
+        wrong="A = T.make_tensor(n, (M, N), dtype)",
+        right="A = T.make_tensor(table[n], (M, N), dtype)",
+    ),
+    "T2T191": Entry(
+        title="Strides that do not fit the shape",
+        explanation="There is one stride for each dimension, counted in elements.",
+        wrong='A: T.StridedTensor((M, N), (S,), "float16")',
+        right='A: T.StridedTensor((M, N), (S, 1), "float16")',
+    ),
+    "T2T192": Entry(
+        title="A view of a tensor with strides",
+        explanation=(
+            "T.view and T.reshape count the elements of a tensor as they follow each other in "
+            "memory. Those of a T.StridedTensor may have gaps between them."
+        ),
+    ),
+    "T2T193": Entry(
+        title="T.grid without extents",
+        explanation="T.grid(m, n) is a nest of two loops; it has one loop for each extent.",
+        wrong="for i in T.grid(): ...",
+        right="for i, j in T.grid(m, n): ...",
     ),
     # Operators.
     "T2T201": Entry(
@@ -574,6 +630,7 @@ CATALOGUE: dict[str, Entry] = {
         explanation="The kernel says of its own sizes or parameters what is not so.",
     ),
     # Rewrites and lowering.
+    # Run time.
     "T2T301": Entry(
         title="An expression without a value",
         explanation=(
@@ -701,6 +758,21 @@ CATALOGUE: dict[str, Entry] = {
             "The additions of one T.Parallel to one element are made as one, so that there is no"
             " value before each of them."
         ),
+    ),
+    "T2T330": Entry(
+        title="`break` in T.Parallel",
+        explanation=(
+            "The iterations of T.Parallel have no order, so that none comes after another. "
+            "`continue` and `if` leave statements out of single iterations."
+        ),
+        wrong="for i in T.Parallel(64):\n    if A[i] < 0:\n        break\n    C[i] = A[i]",
+        right="for i in T.Parallel(64):\n    if A[i] < 0:\n        continue\n    C[i] = A[i]",
+    ),
+    "T2T331": Entry(
+        title="`return` in T.Parallel",
+        explanation="A program ends as a whole, and its iterations of T.Parallel end together.",
+        wrong="for i in T.Parallel(64):\n    if A[i] < 0:\n        return\n    C[i] = A[i]",
+        right="for i in T.Parallel(64):\n    if A[i] < 0:\n        continue\n    C[i] = A[i]",
     ),
     "T2T340": Entry(
         title="A view of something that is no whole tile or tensor",

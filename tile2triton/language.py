@@ -12,19 +12,26 @@ from tile2triton.frontend.buffers import alloc_buffer, allocate, decl_buffer
 from tile2triton.frontend.cluster import ClusterKernel
 from tile2triton.frontend.declarations import (
     Ref,
+    StridedTensor,
     Tensor,
     alloc_global,
     const,
     dynamic,
     empty,
+    ptr,
 )
 from tile2triton.frontend.dtypes import OBJECTS as _DTYPES
 from tile2triton.frontend.dtypes import DType
 from tile2triton.frontend.failures import unknown_name as _unknown_name
+from tile2triton.frontend.jumps import break_loop, continue_loop, loop_break, thread_return
 from tile2triton.frontend.layouts import Fragment, Layout
 from tile2triton.frontend.macros import Macro, macro
+from tile2triton.frontend.meta_classes import meta_class
+from tile2triton.frontend.nests import Grid
+from tile2triton.frontend.persistent import Persistent
 from tile2triton.frontend.prim_func import PrimFunc, prim_func
 from tile2triton.frontend.refused_names import RefusedName as _RefusedName
+from tile2triton.frontend.schedulers import BaseTileScheduler, PersistentTileScheduler
 from tile2triton.frontend.schedules import (
     WSID,
     WSInstr,
@@ -50,12 +57,14 @@ from tile2triton.frontend.thread_names import (
     thread_binding,
 )
 from tile2triton.frontend.thread_names import get_thread_binding as _get_thread_binding
+from tile2triton.frontend.tir_names import bind, index_to_coordinates, parallel
 from tile2triton.frontend.values import Dynamic as PrimExpr
 from tile2triton.ops import OPERATORS as _OPERATORS
 from tile2triton.ops.refused import REFUSED as _REFUSED
 
 dtype = DType
 symbolic = dynamic
+grid = Grid
 # Annotations of a macro's parameters; what is passed decides.
 SharedBuffer = FragmentBuffer = LocalBuffer = Tensor
 # An old name of the type of a parameter.
@@ -64,6 +73,7 @@ inline = macro
 Var = Ref
 
 __all__ = [
+    "BaseTileScheduler",
     "Buffer",
     "ClusterKernel",
     "Fragment",
@@ -72,10 +82,13 @@ __all__ = [
     "Layout",
     "LocalBuffer",
     "Macro",
+    "Persistent",
+    "PersistentTileScheduler",
     "PrimExpr",
     "PrimFunc",
     "Ref",
     "SharedBuffer",
+    "StridedTensor",
     "Tensor",
     "Var",
     "WSID",
@@ -91,7 +104,10 @@ __all__ = [
     "alloc_global",
     "allocate",
     "annotate_ws_schedule",
+    "bind",
+    "break_loop",
     "const",
+    "continue_loop",
     "decl_buffer",
     "dtype",
     "dynamic",
@@ -105,11 +121,18 @@ __all__ = [
     "get_thread_extents",
     "inline",
     "launch_thread",
+    "grid",
+    "index_to_coordinates",
+    "loop_break",
     "macro",
+    "meta_class",
+    "parallel",
     "prim_func",
+    "ptr",
     "symbolic",
     "thread_binding",
     "ws_op",
+    "thread_return",
     *_DTYPES,
     *_OPERATORS,
     *_REFUSED,

@@ -13,6 +13,7 @@ from rewrites import (
     join_branches,
     lower_program,
     open_kernels,
+    remove_jumps,
     resolve_views,
     separate_accesses,
     sequence_roles,
@@ -41,6 +42,7 @@ PIPELINE = tuple(
     Pass(module.__name__.rpartition(".")[2], module.run, module.__doc__ or "")
     for module in (
         check_operators,
+        remove_jumps,
         sequence_roles,
         erase_protocol,
         spread_threads,

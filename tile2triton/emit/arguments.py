@@ -42,6 +42,22 @@ def checked(name, tensor, sizes, wanted, dtype, device=None):
 '''
 
 
+# The same for modules in which a tensor has strides of its own.
+STRIDED = (
+    CHECKED.replace("dtype, device=None)", "dtype, device=None, strides=None)")
+    .replace("if not tensor.is_contiguous()", "if strides is None and not tensor.is_contiguous()")
+    .replace(
+        "    if device is not",
+        """    if strides is not None and any(
+        step not in (None, here) for step, here in zip(strides, tensor.stride())
+    ):
+        values = tuple("any" if step is None else step for step in strides)
+        raise ValueError(f"{name} must have strides {values}, found {tensor.stride()}")
+    if device is not""",
+    )
+)
+
+
 def read_and_check(facts: Facts, host: HostNames) -> list[ast.stmt]:
     """Read the sizes from the arguments and refuse arguments that do not fit."""
     if not facts.parameters:
@@ -83,7 +99,8 @@ def checked_arguments(facts: Facts, host: HostNames) -> list[ast.stmt]:
     refuse.body = body
     result: list[ast.stmt] = [refuse]
     if first is not None:
-        (checked,) = stmts(CHECKED)
+        has_strides = any(tensor.strides for tensor in input_tensors(facts))
+        (checked,) = stmts(STRIDED if has_strides else CHECKED)
         assert isinstance(checked, ast.FunctionDef)
         checked.name = host.checked
         result.append(checked)
@@ -99,6 +116,11 @@ def _own_dims(tensor: Tensor, facts: Facts) -> dict[int, str]:
     return {axis: key for key, (source, axis) in facts.dims.items() if source == tensor.name}
 
 
+def _own_strides(tensor: Tensor, facts: Facts) -> dict[int, str]:
+    """The run-time strides that are read from this tensor, by axis."""
+    return {axis: key for key, (source, axis) in facts.strides.items() if source == tensor.name}
+
+
 def _is_unpacked(tensor: Tensor, facts: Facts) -> bool:
     return tensor.rank > 0 and len(_own_dims(tensor, facts)) == tensor.rank
 
@@ -108,17 +130,20 @@ def _reads(tensor: Tensor, facts: Facts) -> list[ast.stmt]:
     if _is_unpacked(tensor, facts):
         names = ", ".join(own[axis] for axis in range(tensor.rank))
         target = f"({names},)" if tensor.rank == 1 else names
-        return stmts(f"{target} = tensor.shape", tensor=name(tensor.name))
-    return [
-        stmt
-        for axis in sorted(own)
-        for stmt in stmts(f"{own[axis]} = tensor.shape[{axis}]", tensor=name(tensor.name))
-    ]
+        lines = [f"{target} = tensor.shape"]
+    else:
+        lines = [f"{own[axis]} = tensor.shape[{axis}]" for axis in sorted(own)]
+    strides = _own_strides(tensor, facts)
+    lines += [f"{strides[axis]} = tensor.stride({axis})" for axis in sorted(strides)]
+    return [stmt for line in lines for stmt in stmts(line, tensor=name(tensor.name))]
 
 
 def _conditions(facts: Facts, host: HostNames) -> Iterable[ast.expr]:
     """Everything that must hold; tensors that must be alike share a comparison."""
     for scalar in scalar_parameters(facts):
+        if scalar in facts.pointers:
+            yield expr("isinstance(value, (int, torch.Tensor))", value=name(scalar))
+            continue
         kind = dtypes.BY_NAME[facts.scalars[scalar]].kind
         test = "isinstance(value, (int, float))" if kind == "float" else "type(value) is kind"
         yield expr(test, value=name(scalar), kind=name("bool" if kind == "bool" else "int"))
@@ -130,10 +155,13 @@ def _conditions(facts: Facts, host: HostNames) -> Iterable[ast.expr]:
     yield from _alike(shapes, "shape", lambda tensor: ast.Tuple(list(tensor.shape), ast.Load()))
     yield from _alike(tensors, "dtype", lambda tensor: torch_dtype(tensor.dtype))
     for tensor in tensors:
-        if tensor.rank > 0:
+        if tensor.strides:
+            strides = ast.Tuple(list(tensor.strides), ast.Load())
+            yield expr("tensor.stride() == strides", tensor=name(tensor.name), strides=strides)
+        elif tensor.rank > 0:
             yield expr("tensor.is_contiguous()", tensor=name(tensor.name))
     # Indices have 32 bits; offsets, which are products of sizes, have 64 where they need them.
-    for key in facts.dims:
+    for key in (*facts.dims, *facts.strides):
         yield expr("size < 2**31", size=name(key))
     if len(tensors) > 1:
         # With one GPU, Triton itself refuses a tensor that is not there; the check costs 0.4 us.
@@ -173,6 +201,13 @@ def _limits(dtype: str) -> tuple[str, str]:
 
 
 def _refuse_scalar(scalar: str, facts: Facts) -> list[ast.stmt]:
+    if scalar in facts.pointers:
+        return stmts(
+            f"if not isinstance(value, (int, torch.Tensor)):\n"
+            f"    raise TypeError(f'{scalar} must be an address or a tensor, "
+            f"found {{type(value).__name__}}')",
+            value=name(scalar),
+        )
     kind = dtypes.BY_NAME[facts.scalars[scalar]].kind
     if kind == "float":
         test, words = "not isinstance(value, (int, float))", "a float"
@@ -245,4 +280,8 @@ def _checked_call(
     ]
     if first is not None:
         arguments.append(expr("tensor.device", tensor=name(first.name)))
-    return ast.Call(name(host.checked), arguments, [])
+    keywords = []
+    if tensor.strides:
+        steps = [step if names_in(step) <= known else ast.Constant(None) for step in tensor.strides]
+        keywords.append(ast.keyword("strides", ast.Tuple(steps, ast.Load())))
+    return ast.Call(name(host.checked), arguments, keywords)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 from tile2triton.frontend.builder import Block, Builder
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.loops import Loop, loop_values
 from tile2triton.frontend.native import truth
+from tile2triton.frontend.nests import join_nest
 from tile2triton.frontend.positions import here
 from tile2triton.frontend.scopes import Binding, Scope
 from tile2triton.frontend.values import Dynamic
@@ -80,31 +81,60 @@ def loop_turns(
     assert isinstance(settled, ast.For)
     parent = builder.block
     builder.open(block)
-    yield loop_values(names, targets, block)
+    yield loop_values(loop, names, targets, block)
     builder.close()
     settled.body = block.body
     if not block.body:
         parent.body.remove(settled)
+    elif loop.is_parallel:
+        join_nest(settled)
 
 
 def while_turns(
     builder: Builder, scope: Scope, test: Callable[[], Any], carried: tuple[str, ...]
 ) -> Iterator[None]:
     """Record a `while`; its body is traced once."""
+    start = here()
+    settled = builder.record(ast.While(ast.Constant(True), [], []), start)
+    assert isinstance(settled, ast.While)
+    parent, block = builder.block, Block("loop", carried=frozenset(carried))
+    builder.open(block)
     condition = test()
-    if not isinstance(condition, Dynamic):
-        if not truth(condition):
-            return
+    is_dynamic = isinstance(condition, Dynamic)
+    if not is_dynamic and not truth(condition):
+        builder.close()
+        parent.body.remove(settled)
+        return
+    if is_dynamic and not block.body:
+        settled.test = cast(ast.expr, builder.settle(condition.tree, settled))
+    elif is_dynamic:
+        # What the condition took is done in every turn, so it stands in the body.
+        leave = ast.If(ast.UnaryOp(ast.Not(), condition.tree), [ast.Break()], [])
+        builder.record(leave)
+    yield
+    builder.close()
+    settled.body = block.body or [ast.copy_location(ast.Pass(), settled)]
+    if isinstance(settled.test, ast.Constant) and not _may_leave(block.body):
         raise failure(
             "T2T168",
             "this loop would never end: its condition is the same in every turn",
             found=(f"condition: {condition!r}",),
-            hint="compare a variable from T.alloc_var, which the loop changes",
+            hint="compare a variable from T.alloc_var, which the loop changes, or leave the loop "
+            "with `break`",
+            at=start,
         )
-    block = Block("loop", carried=frozenset(carried))
-    settled = builder.record(ast.While(condition.tree, [], []), here())
-    assert isinstance(settled, ast.While)
-    builder.open(block)
-    yield
-    builder.close()
-    settled.body = block.body or [ast.copy_location(ast.Pass(), settled)]
+
+
+def _may_leave(body: list[ast.stmt]) -> bool:
+    """Whether a `break` of this loop or a `return` stands in its body."""
+    for statement in body:
+        match statement:
+            case ast.Break() | ast.Return():
+                return True
+            case ast.For() | ast.While():
+                if any(isinstance(node, ast.Return) for node in ast.walk(statement)):
+                    return True
+            case ast.If():
+                if _may_leave(statement.body) or _may_leave(statement.orelse):
+                    return True
+    return False

@@ -39,6 +39,10 @@ class Block:
     carried: frozenset[str] = frozenset()
     is_open: bool = True
 
+    @property
+    def is_loop(self) -> bool:
+        return self.kind in ("loop", "parallel")
+
 
 class Builder:
     """Records statements in canonical form. One is active in a thread while it traces a kernel."""
@@ -65,6 +69,8 @@ class Builder:
         self.dims: dict[str, str] = {}
         # The T.Kernel that is open.
         self.kernel: KernelFrame | None = None
+        # Tensors at addresses, which each kernel makes at its start, by the arguments of the call.
+        self.pointers: dict[str, list[ast.expr]] = {}
 
     @property
     def block(self) -> Block:
@@ -179,9 +185,17 @@ class Builder:
             self.facts.scalars[self.dims[wanted]] = dtype
         return self.dims[wanted]
 
-    def add_tensor(self, name: str, shape: tuple[ast.expr, ...], dtype: str, role: str) -> None:
+    def add_tensor(
+        self,
+        name: str,
+        shape: tuple[ast.expr, ...],
+        dtype: str,
+        role: str,
+        strides: tuple[ast.expr, ...] = (),
+    ) -> None:
         trees = tuple(cast(ast.expr, self.settle(tree)) for tree in shape)
-        self.facts.tensors[name] = Tensor(name, trees, dtype, role)
+        steps = tuple(cast(ast.expr, self.settle(tree)) for tree in strides)
+        self.facts.tensors[name] = Tensor(name, trees, dtype, role, strides=steps)
         self.bound[name] = self.root
 
     def set_aside(self, diagnostic: Diagnostic) -> None:

@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from tile2triton.frontend.builder import require, size_name
-from tile2triton.frontend.dtypes import dtype_name, is_dtype, kernel_dtype
+from tile2triton.frontend.dtypes import DType, dtype_name, is_dtype, kernel_dtype
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.trees import tree_of
 from tile2triton.frontend.values import Buffer, Dynamic, Storage
@@ -32,8 +32,10 @@ class Tensor:
         return allocate_view("view", {"src": data.buffer, "shape": shape, "dtype": dtype})
 
     def __init__(self, shape: Any, dtype: Any = "float32", data: Any = None) -> None:
-        self.shape = _extents(shape)
-        self.dtype = kernel_dtype(dtype)
+        self.shape = extents_of(shape)
+        self.dtype = DType("int64") if isinstance(dtype, Pointer) else kernel_dtype(dtype)
+        # Without strides the tensor is contiguous.
+        self.strides: tuple[Any, ...] = ()
 
     def __class_getitem__(cls, key: Any) -> Tensor:
         if isinstance(key, tuple) and len(key) == 2 and _is_type(key[1]):
@@ -42,6 +44,40 @@ class Tensor:
 
     def __repr__(self) -> str:
         return f"T.Tensor({self.shape}, {str(self.dtype)!r})"
+
+
+class StridedTensor(Tensor):
+    """The type of a global tensor whose elements lie `strides` apart, counted in elements."""
+
+    def __new__(cls, shape: Any, strides: Any, dtype: Any = "float32", scope: Any = None) -> Any:
+        return object.__new__(cls)
+
+    def __init__(self, shape: Any, strides: Any, dtype: Any = "float32", scope: Any = None) -> None:
+        super().__init__(shape, dtype)
+        self.strides = extents_of(strides)
+        if len(self.strides) != len(self.shape):
+            raise failure(
+                "T2T191",
+                "a tensor has one stride for each dimension",
+                found=(f"shape: {self.shape!r}", f"strides: {self.strides!r}"),
+                hint="write T.StridedTensor((m, n), (stride, 1), dtype)",
+            )
+
+    def __class_getitem__(cls, key: Any) -> Tensor:
+        return cls(*key)
+
+
+class Pointer:
+    """The type of an address: a parameter `p: T.ptr`, or the elements of a table of tensors."""
+
+    def __call__(self, dtype: Any = None, storage_scope: str = "global", **_: Any) -> Pointer:
+        return self
+
+    def __repr__(self) -> str:
+        return "T.ptr"
+
+
+ptr = Pointer()
 
 
 class Ref:
@@ -92,12 +128,12 @@ def empty(*shape: Any, dtype: Any = "float32") -> Buffer:
         extents, dtype = shape
     elif len(shape) == 1:
         extents = shape[0]
-    return _allocated(_extents(extents), dtype, "output", "output")
+    return _allocated(extents_of(extents), dtype, "output", "output")
 
 
 def alloc_global(shape: Any, dtype: Any = "float32", scope: str = "global") -> Buffer:
     """A tensor that the kernels of one function share and nobody else sees."""
-    return _allocated(_extents(shape), dtype, "workspace", "workspace")
+    return _allocated(extents_of(shape), dtype, "workspace", "workspace")
 
 
 def _allocated(shape: tuple[Any, ...], dtype: Any, role: str, fallback: str) -> Buffer:
@@ -117,7 +153,8 @@ def shape_trees(shape: tuple[Any, ...]) -> tuple[ast.expr, ...]:
     return tuple(tree_of(extent) for extent in shape)
 
 
-def _extents(shape: Any) -> tuple[Any, ...]:
+def extents_of(shape: Any) -> tuple[Any, ...]:
+    """The extents, or strides, that a shape gives."""
     items = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     for item in items:
         if not isinstance(item, (int, Dynamic)) or isinstance(item, bool):
@@ -130,7 +167,7 @@ def _extents(shape: Any) -> tuple[Any, ...]:
 
 
 def _is_type(value: Any) -> bool:
-    return is_dtype(value) or isinstance(value, str)
+    return is_dtype(value) or isinstance(value, (str, Pointer))
 
 
 def _names_in(text: str) -> list[str]:

@@ -142,7 +142,11 @@ class EagerKernel(TileLangFactory):
         declarations = find_declarations(self.captured, statics)
         given = {name: bound.arguments[name] for name in self.tensors if name in bound.arguments}
         refuse_no_tensors(given, declarations)
-        known = {name: source for name, source in declarations.consts.items() if source[0] in given}
+        known = {
+            name: source
+            for name, source in declarations.consts.items()
+            if source.parameter in given
+        }
         sizes = {**values_of(known, given), **consts}
         mentioned = {*declarations.consts, *mentioned_consts(self.captured)}
         for name in sizes:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tile2triton.diagnostics import ArgumentError, Diagnostic
 from tile2triton.frontend.builder import Builder, activated
-from tile2triton.frontend.declarations import Probe, Tensor
+from tile2triton.frontend.declarations import Pointer, Probe, Tensor
 from tile2triton.frontend.dtypes import is_dtype
 from tile2triton.frontend.environment import Captured, environment_of
 from tile2triton.frontend.execution import check_names, explained, is_language, prepare
@@ -22,12 +22,30 @@ from tile2triton.frontend.statics import plain
 _DECLARE = "_t2t_declare"
 
 
+class Source(NamedTuple):
+    """Where a size is read: an extent or a stride of an argument."""
+
+    parameter: str
+    axis: int
+    is_stride: bool = False
+
+    def read(self, tensor: Any) -> int:
+        value = tensor.stride(self.axis) if self.is_stride else tensor.shape[self.axis]
+        return int(plain(value))
+
+    @property
+    def code(self) -> str:
+        """The same as Python text."""
+        access = f"stride({self.axis})" if self.is_stride else f"shape[{self.axis}]"
+        return f"{self.parameter}.{access}"
+
+
 @dataclass(frozen=True)
 class Declarations:
-    """The tensors among the parameters, and where the sizes are read: name -> (parameter, axis)."""
+    """The tensors among the parameters, and where the sizes are read."""
 
     tensors: dict[str, Tensor]
-    consts: dict[str, tuple[str, int]]
+    consts: dict[str, Source]
 
 
 class _Probes(dict[str, Any]):
@@ -54,7 +72,8 @@ def declared_parameters(captured: Captured) -> tuple[str, ...]:
                 annotation = eval(annotation, environment)
             except Exception:  # an annotation for other tools, which need not have a value
                 annotation = None
-        if name in declared or isinstance(annotation, Tensor) or is_dtype(annotation):
+        is_typed = isinstance(annotation, (Tensor, Pointer)) or is_dtype(annotation)
+        if name in declared or is_typed:
             names.append(name)
     return tuple(names)
 
@@ -86,11 +105,13 @@ def find_declarations(captured: Captured, statics: dict[str, Any]) -> Declaratio
     environment[_DECLARE] = declare
     with activated(builder), explained(builder):
         exec(code, environment)
-    consts: dict[str, tuple[str, int]] = {}
-    for name in parameters:
-        for axis, extent in enumerate(tensors[name].shape if name in tensors else ()):
-            if isinstance(extent, Probe):
-                consts.setdefault(extent.name, (name, axis))
+    consts: dict[str, Source] = {}
+    for is_stride in (False, True):
+        for name in (one for one in parameters if one in tensors):
+            sizes = tensors[name].strides if is_stride else tensors[name].shape
+            for axis, size in enumerate(sizes):
+                if isinstance(size, Probe):
+                    consts.setdefault(size.name, Source(name, axis, is_stride))
     return Declarations(tensors, consts)
 
 
@@ -115,17 +136,15 @@ def uses_language(captured: Captured) -> bool:
     )
 
 
-def values_of(consts: dict[str, tuple[str, int]], tensors: dict[str, Any]) -> dict[str, int]:
-    """The sizes, from the tensors' shapes."""
-    return {
-        name: int(plain(tensors[parameter].shape[axis]))
-        for name, (parameter, axis) in consts.items()
-    }
+def values_of(consts: dict[str, Source], tensors: dict[str, Any]) -> dict[str, int]:
+    """The sizes, from the tensors' shapes and strides."""
+    return {name: source.read(tensors[source.parameter]) for name, source in consts.items()}
 
 
 def refuse_no_tensors(given: dict[str, Any], declarations: Declarations) -> None:
     """What is no tensor, or has the wrong rank, cannot tell its sizes."""
-    for name, _ in declarations.consts.values():
+    for source in declarations.consts.values():
+        name = source.parameter
         if name not in given:
             continue
         value = given[name]

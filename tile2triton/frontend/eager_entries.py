@@ -76,11 +76,12 @@ def look_up_of_sizes(
 def _key_of_sizes(declarations: Declarations) -> str:
     """The key of the look-up as code: whole shapes, the cheapest, where nothing is dynamic."""
     parts = []
-    for name in dict.fromkeys(name for name, _ in declarations.consts.values()):
+    for name in dict.fromkeys(source.parameter for source in declarations.consts.values()):
+        sources = [s for s in declarations.consts.values() if s.parameter == name]
         shape = declarations.tensors[name].shape
-        if any(isinstance(x, Dynamic) and not isinstance(x, Probe) for x in shape):
-            axes = [axis for source, axis in declarations.consts.values() if source == name]
-            parts += [f"{name}.shape[{axis}]" for axis in axes]
+        is_fixed = not any(isinstance(x, Dynamic) and not isinstance(x, Probe) for x in shape)
+        if not is_fixed or any(source.is_stride for source in sources):
+            parts += [source.code for source in sources]
         else:
             parts.append(f"{name}.shape")
     return "".join(f"{part}, " for part in parts)

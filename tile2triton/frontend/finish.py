@@ -56,8 +56,14 @@ def _read_dims(builder: Builder, tree: ast.FunctionDef) -> None:
         for axis, extent in enumerate(tensor.shape if tensor is not None else ()):
             if isinstance(extent, ast.Name) and extent.id in sizes:
                 facts.dims.setdefault(extent.id, (name, axis))
+    for name in facts.parameters:
+        tensor = facts.tensors.get(name)
+        for axis, stride in enumerate(tensor.strides if tensor is not None else ()):
+            is_read = isinstance(stride, ast.Name) and stride.id in sizes - facts.dims.keys()
+            if is_read and isinstance(stride, ast.Name):
+                facts.strides.setdefault(stride.id, (name, axis))
     for size in builder.dims.values():
-        if size not in facts.dims:
+        if size not in facts.dims and size not in facts.strides:
             raise TileError(
                 at_node(
                     tree,

@@ -81,12 +81,11 @@ class _Instrument(InstrumentExpressions):
                 made = self.repeat(node)
             case ast.With():
                 made = self.scope(node)
-            case ast.Return():
-                value = self.expression(node.value) if node.value else ast.Constant(None)
-                made = [ast.Return(call("returned", value))]
-            case ast.Break() | ast.Continue():
-                word = "break" if isinstance(node, ast.Break) else "continue"
-                made = [ast.Expr(call("leave", ast.Constant(word))), node]
+            case ast.Return(value=ast.expr() as value):
+                made = [ast.Return(call("returned", self.expression(value)))]
+            case ast.Break() | ast.Continue() | ast.Return():
+                word = type(node).__name__.lower()
+                made = [ast.If(call("leave", ast.Constant(word)), [node], [])]
             case ast.Expr(value=ast.Constant()):
                 made = []
             case ast.FunctionDef() | ast.Pass():

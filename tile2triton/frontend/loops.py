@@ -9,6 +9,7 @@ from typing import Any
 
 from tile2triton.frontend.builder import Block, Builder, counter_name, require
 from tile2triton.frontend.failures import failure
+from tile2triton.frontend.pointers import make_pointers
 from tile2triton.frontend.positions import Position, here
 from tile2triton.frontend.spans import argument_positions
 from tile2triton.frontend.statics import note_value, plain
@@ -39,6 +40,8 @@ class Loop:
                 bounds = [bounds[0]] if bounds[2] is None else [0, bounds[0], bounds[2]]
             self.bounds = tuple(bound for bound in bounds if bound is not None)
         self.options = given
+        # What is added to the variable of a loop that starts elsewhere than at 0.
+        self.first: Any = 0
         for bound in self.bounds:
             if not is_scalar(bound) or isinstance(bound, float):
                 raise failure(
@@ -76,7 +79,7 @@ class Loop:
     def counters(self, builder: Builder, block: Block, wanted: Any) -> tuple[list[str], ast.expr]:
         """The names of the variables, and the target that holds them."""
         extents = self.bounds if self.is_parallel else (self.bounds,)
-        names = _wanted(wanted, len(extents), _COUNTER_NAMES, f"T.{self.operator}")
+        names = wanted_names(wanted, len(extents), _COUNTER_NAMES, f"T.{self.operator}")
         trees = [tree_of(extent) for extent in extents]
         return _bind(builder, block, names, trees)
 
@@ -123,7 +126,7 @@ class KernelFrame:
         if len(builder.blocks) > 1:
             raise failure("T2T161", "T.Kernel stands inside another block of the kernel")
         block = Block("kernel")
-        given = _wanted(wanted, len(self.extents), _BLOCK_NAMES, "T.Kernel")
+        given = wanted_names(wanted, len(self.extents), _BLOCK_NAMES, "T.Kernel")
         places = argument_positions(self.position)
         trees = [placed_at(tree_of(x), places.get(at)) for at, x in enumerate(self.extents)]
         names, target = _bind(builder, block, given, trees)
@@ -140,6 +143,7 @@ class KernelFrame:
         builder.open(block)
         builder.kernel = self
         self.block_numbers = tuple(Dynamic(counter_name(name, block), "int32") for name in names)
+        make_pointers(builder)
         return _values(names, wanted, block)
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
@@ -173,7 +177,7 @@ def _bind(
     return names, targets[0] if len(targets) == 1 else ast.Tuple(targets, ast.Store())
 
 
-def _wanted(names: Any, count: int, defaults: tuple[str, ...], what: str) -> tuple[str, ...]:
+def wanted_names(names: Any, count: int, defaults: tuple[str, ...], what: str) -> tuple[str, ...]:
     """The user's names for the variables; `_` and missing names get the usual ones."""
     if names is None or (isinstance(names, str) and count > 1):
         given: tuple[str, ...] = ("_",) * count
@@ -214,6 +218,7 @@ def _called(
     return call
 
 
-def loop_values(names: list[str], wanted: Any, block: Block) -> Any:
+def loop_values(loop: Loop, names: list[str], wanted: Any, block: Block) -> Any:
     """The loop variables as the user takes them apart."""
-    return _values(names, wanted, block)
+    values = _values(names, wanted, block)
+    return values if isinstance(loop.first, int) and loop.first == 0 else values + loop.first

@@ -52,7 +52,7 @@ class Macro:
         except TypeError as error:
             raise failure("T2T160", f"{self.__name__}: {error}") from None
         bound.apply_defaults()
-        tracer = Tracer(builder, Scope(builder, builder.block), environment)
+        tracer = Tracer(builder, Scope(builder, builder.block, is_macro=True), environment)
         for name, parameter in self.signature.parameters.items():
             if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 bound.arguments[name] = self._passed(tracer, parameter, bound.arguments[name])

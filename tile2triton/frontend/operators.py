@@ -18,6 +18,7 @@ from tile2triton.frontend.loops import KernelFrame, Loop
 from tile2triton.frontend.named_numbers import with_tree
 from tile2triton.frontend.naming import Naming
 from tile2triton.frontend.native import truth
+from tile2triton.frontend.pointers import allocate_tensor_at
 from tile2triton.frontend.positions import here
 from tile2triton.frontend.roles import RoleFrame
 from tile2triton.frontend.spans import argument_positions
@@ -57,6 +58,8 @@ def call(name: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> 
         builder = require(f"T.{name}")
         if operator.name == "alloc_var":
             return allocate_variable(builder, given)
+        if operator.name == "make_tensor":
+            return allocate_tensor_at(given)
         if operator.name in ("reshape", "view"):
             return allocate_view(operator.name, given)
         if operator.name == "alloc_barrier":

@@ -29,6 +29,7 @@ class Scope:
     references: set[str] = field(default_factory=set)
     # The block that was open when each loop that Python itself runs began its body.
     python_loops: list[Block] = field(default_factory=list)
+    is_macro: bool = False
 
     def value(self, name: str) -> Any:
         binding = self.bindings.get(name)
@@ -92,10 +93,21 @@ class Scope:
         finally:
             self.python_loops.pop()
 
-    @property
-    def in_python_loop(self) -> bool:
-        """Whether the innermost loop is Python's and nothing of the kernel is open inside it."""
-        return bool(self.python_loops) and self.python_loops[-1] is self.builder.block
+    def leaves_python_loop(self, word: str) -> bool:
+        """Whether a `break` or `continue` belongs to a loop that Python runs."""
+        if not self.python_loops:
+            return False
+        blocks = self.builder.blocks
+        inside = blocks[blocks.index(self.python_loops[-1]) + 1 :]
+        if any(block.is_loop for block in inside):
+            return False
+        if inside:
+            raise failure(
+                "T2T165",
+                f"`{word}` of a loop that Python runs depends on what is known at run time only",
+                hint="guard the rest of the body with an `if`, or loop with T.serial",
+            )
+        return True
 
 
 def _shown(value: Any) -> str:

@@ -11,7 +11,7 @@ from tile2triton.frontend.builder import Builder
 from tile2triton.frontend.dead import Dead
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.trees import tree_of
-from tile2triton.frontend.values import Element, is_scalar
+from tile2triton.frontend.values import Element, Variable, is_scalar
 
 _IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.iadd,
@@ -39,6 +39,21 @@ def store_element(builder: Builder, target: Element, value: Any) -> None:
     """`buf[i, j] = value`."""
     _refuse_region(target, value)
     statement = ast.Assign([_stored(target)], tree_of(value))
+    statement.type_comment = None
+    builder.record(statement)
+
+
+def store_variable(builder: Builder, variable: Variable, value: Any) -> None:
+    """`x = value` and `x[0] = value` of a variable."""
+    if isinstance(value, Dead):
+        value.refuse()
+    if not is_scalar(value):
+        raise failure(
+            "T2T167",
+            f"`{variable} = ...` stores a scalar, but the value is none",
+            found=(f"value: {value!r}"[:80],),
+        )
+    statement = ast.Assign([ast.Name(variable.name, ast.Store())], tree_of(value))
     statement.type_comment = None
     builder.record(statement)
 

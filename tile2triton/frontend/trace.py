@@ -11,8 +11,8 @@ from rewrites.facts import Program
 from tile2triton.diagnostics import TileError, at_node
 from tile2triton.frontend.builder import Builder, activated
 from tile2triton.frontend.decisions import noting
-from tile2triton.frontend.declarations import Tensor, shape_trees
-from tile2triton.frontend.dtypes import is_dtype, kernel_dtype
+from tile2triton.frontend.declarations import Pointer, Tensor, shape_trees
+from tile2triton.frontend.dtypes import DType, is_dtype, kernel_dtype
 from tile2triton.frontend.environment import Captured, environment_of
 from tile2triton.frontend.execution import Prepared, check_names, executable, explained, prepare
 from tile2triton.frontend.finish import finished
@@ -140,10 +140,14 @@ class _Trace:
         builder = self.builder
         if isinstance(annotation, Tensor):
             dtype = annotation.dtype
-            builder.add_tensor(name, shape_trees(annotation.shape), str(dtype), "input")
+            strides = shape_trees(annotation.strides)
+            builder.add_tensor(name, shape_trees(annotation.shape), str(dtype), "input", strides)
             return Buffer(name, annotation.shape, dtype, "global")
-        if is_dtype(annotation):
-            dtype = kernel_dtype(annotation)
+        if is_dtype(annotation) or isinstance(annotation, Pointer):
+            is_pointer = isinstance(annotation, Pointer)
+            dtype = DType("int64") if is_pointer else kernel_dtype(annotation)
+            if is_pointer:
+                builder.facts.pointers += (name,)
             builder.facts.scalars[name] = str(dtype)
             builder.immutable.add(name)
             return Dynamic(ast.Name(name, ast.Load()), str(dtype))

@@ -14,13 +14,21 @@ from tile2triton.frontend.declarations import Tensor
 from tile2triton.frontend.dtypes import DType, is_dtype
 from tile2triton.frontend.expressions import Expressions
 from tile2triton.frontend.failures import failure
-from tile2triton.frontend.loops import KernelFrame, Loop
+from tile2triton.frontend.jumps import record_jump
+from tile2triton.frontend.loops import KernelFrame, Loop, wanted_names
 from tile2triton.frontend.naming import Naming
 from tile2triton.frontend.native import truth
+from tile2triton.frontend.nests import Grid
 from tile2triton.frontend.operators import call
+from tile2triton.frontend.persistent import Persistent, persistent_turns
 from tile2triton.frontend.statics import named
-from tile2triton.frontend.stores import augmented_store, combined, is_changing, store_element
-from tile2triton.frontend.trees import tree_of
+from tile2triton.frontend.stores import (
+    augmented_store,
+    combined,
+    is_changing,
+    store_element,
+    store_variable,
+)
 from tile2triton.frontend.values import (
     Buffer,
     Dynamic,
@@ -75,12 +83,13 @@ class Tracer(Expressions):
             store_element(self.builder, old, value)
             return old
         if isinstance(old, Variable) and not _is_fresh(value) and is_scalar(value):
-            return self._store_variable(old, value)
+            store_variable(self.builder, old, value)
+            return old
         self.scope.refuse_carried(name)
         return self.scope.bind(name, self._named(name, value))
 
     def _named(self, name: str, value: Any) -> Any:
-        naming = _naming(value)
+        naming = naming_of(value)
         if naming is not None:
             if naming.is_open:
                 naming.settle(name)
@@ -94,17 +103,17 @@ class Tracer(Expressions):
                 return value
         if isinstance(value, (list, tuple)):
             for at, item in enumerate(value):
-                inner = _naming(item)
+                inner = naming_of(item)
                 if inner is not None and inner.is_open:
                     inner.settle(f"{name}_{at}")
             return value
         if isinstance(value, Element) and not value.is_element:
             return value
         if isinstance(value, Dynamic):
-            return self._let(name, value)
+            return self.let(name, value)
         return named(name, value)
 
-    def _let(self, name: str, value: Dynamic) -> Dynamic:
+    def let(self, name: str, value: Dynamic) -> Dynamic:
         """`name = expression`, evaluated here; what cannot change needs no second name."""
         tree = value.tree
         builder = self.builder
@@ -124,12 +133,6 @@ class Tracer(Expressions):
         target.id = self.builder.bind(name)
         return Dynamic(ast.Name(target.id, ast.Load()), dtype_of(value))
 
-    def _store_variable(self, variable: Variable, value: Any) -> Variable:
-        statement = ast.Assign([ast.Name(variable.name, ast.Store())], tree_of(value))
-        statement.type_comment = None
-        self.builder.record(statement)
-        return variable
-
     def parameter(self, name: str, value: Any, is_reference: bool) -> Any:
         """A macro's parameter: scalars are passed by value, buffers and regions as they are."""
         if is_reference:
@@ -137,7 +140,7 @@ class Tracer(Expressions):
         elif isinstance(value, Dynamic) and not (
             isinstance(value, Element) and not value.is_element
         ):
-            value = self._let(name, value)
+            value = self.let(name, value)
         elif _is_fresh(value):
             value = self._named(name, value)
         return self.scope.bind(name, value)
@@ -196,7 +199,7 @@ class Tracer(Expressions):
         """`owner.attribute = value`: an object that lives while the kernel is traced."""
         old = owner.__dict__.get(attribute) if hasattr(owner, "__dict__") else None
         if isinstance(old, Variable) and not _is_fresh(value) and is_scalar(value):
-            self._store_variable(old, value)
+            store_variable(self.builder, old, value)
         else:
             setattr(owner, attribute, self._named(attribute, value))
 
@@ -213,7 +216,7 @@ class Tracer(Expressions):
             return values
         names = [name or "element" for name in targets]
         return tuple(
-            self._let(f"{name}_next", value)
+            self.let(f"{name}_next", value)
             if isinstance(value, Dynamic)
             and not _is_fresh(value)
             and is_changing(value.tree, self.builder.facts.variables)
@@ -249,7 +252,26 @@ class Tracer(Expressions):
             )
         if isinstance(iterable, Loop):
             return loop_turns(self.builder, self.scope, iterable, targets, carried)
+        if isinstance(iterable, Grid):
+            return self._grid(iterable, targets, carried)
+        if isinstance(iterable, Persistent):
+            return persistent_turns(self, iterable, targets, carried)
         return self.scope.python_turns(iterable)
+
+    def _grid(self, grid: Grid, targets: Any, carried: tuple[str, ...]) -> Iterator[Any]:
+        """The turns of a nest of loops, whose variables come as one tuple."""
+        names = wanted_names(targets, len(grid.extents), ("i", "j", "k", "l"), "T.grid")
+
+        def turns(values: tuple[Any, ...]) -> Iterator[Any]:
+            depth = len(values)
+            if depth == len(names):
+                yield values if isinstance(targets, tuple) or depth > 1 else values[0]
+                return
+            loop = Loop("serial", {"start": grid.extents[depth]})
+            for value in loop_turns(self.builder, self.scope, loop, names[depth], carried):
+                yield from turns((*values, value))
+
+        return turns(())
 
     def while_(self, test: Callable[[], Any], carried: tuple[str, ...]) -> Iterator[None]:
         """`while test:`."""
@@ -259,15 +281,16 @@ class Tracer(Expressions):
         """`with context as targets:`; contexts that are not the language's are Python's own."""
         return context.opened(targets) if isinstance(context, KernelFrame) else context
 
-    def leave(self, word: str) -> None:
-        """`break` and `continue`, which only a loop that Python unrolls can do."""
-        if not self.scope.in_python_loop:
-            raise failure(
-                "T2T165",
-                f"`{word}` cannot leave a loop of the kernel",
-                hint="guard the rest of the body with an `if`, or loop with `while` on a variable "
-                "from T.alloc_var",
-            )
+    def leave(self, word: str) -> bool:
+        """`break`, `continue` or `return`: whether Python does it, rather than the kernel."""
+        if word == "return":
+            if self.scope.is_macro or self.builder.kernel is None:
+                self.returned(None)
+                return True
+        elif self.scope.leaves_python_loop(word):
+            return True
+        record_jump(self.builder, word)
+        return False
 
     def returned(self, value: Any) -> Any:
         """`return value`."""
@@ -282,7 +305,8 @@ class Tracer(Expressions):
         return value
 
 
-def _naming(value: Any) -> Naming | None:
+def naming_of(value: Any) -> Naming | None:
+    """The naming of what is allocated or pending; None for other values."""
     if isinstance(value, (Buffer, Variable, Pending)):
         return value.naming
     return None
@@ -290,7 +314,7 @@ def _naming(value: Any) -> Naming | None:
 
 def _is_fresh(value: Any) -> bool:
     """Whether the value is an allocation that no name stands for yet."""
-    naming = _naming(value)
+    naming = naming_of(value)
     if isinstance(value, Variable) and value.is_handed_over:
         return True
     return naming is not None and naming.is_open

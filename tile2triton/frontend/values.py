@@ -200,6 +200,23 @@ class Variable(Dynamic):
     def tree(self) -> ast.expr:
         return ast.Name(self.name, ast.Load())
 
+    def __getitem__(self, index: Any) -> Variable:
+        """`x[0]` is the variable itself, as it is memory of one element."""
+        if not _is_zero(index):
+            raise failure(
+                "T2T184",
+                f"`{self}` is one scalar, so its only index is 0",
+                found=(f"index: {index!r}",),
+                hint=f"write `{self}`, or allocate a tile with T.alloc_fragment",
+            )
+        return self
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        from tile2triton.frontend.builder import require
+        from tile2triton.frontend.stores import store_variable
+
+        store_variable(require(f"`{self[index]}`"), self, value)
+
 
 class Pending(Dynamic):
     """The value of a statement that has one; it is named by the variable it is assigned to."""
@@ -364,6 +381,12 @@ def placed(tree: ast.expr, dtype: str | None = None) -> Dynamic:
 
 def is_scalar(value: Any) -> bool:
     return isinstance(value, (Dynamic, int, float))
+
+
+def _is_zero(index: Any) -> bool:
+    if isinstance(index, tuple):
+        return len(index) == 1 and _is_zero(index[0])
+    return isinstance(index, int) and not isinstance(index, bool) and index in (0, -1)
 
 
 def _refuse_no_scalar(value: Any) -> None:

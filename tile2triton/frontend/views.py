@@ -76,6 +76,13 @@ def _view_of_tensor(
     builder: Builder, source: Buffer, extents: tuple[Any, ...], dtype: str
 ) -> Buffer:
     declared = builder.facts.tensors[source.name]
+    if declared.strides:
+        raise failure(
+            "T2T192",
+            f"`{source.name}` has strides of its own, so that its elements need not follow each "
+            "other, which those of a view do",
+            hint="index the tensor, or declare it as a T.Tensor",
+        )
     trees = tuple(cast(ast.expr, builder.settle(tree_of(extent))) for extent in extents)
     _same_bits(builder, declared, trees, dtype)
 

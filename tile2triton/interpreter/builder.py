@@ -92,7 +92,10 @@ class Builder:
     def create_bitcast(self, value: Value, dtype: Any) -> Value:
         return Value(value.data.view(numpy_dtype(dtype)), dtype.scalar)
 
-    create_int_to_ptr = create_bitcast
+    def create_int_to_ptr(self, value: Value, dtype: Any) -> Value:
+        self.memory.is_open = True
+        return self.create_bitcast(value, dtype)
+
     create_ptr_to_int = create_bitcast
 
     # The grid

@@ -53,6 +53,8 @@ class Memory:
 
     def __init__(self, regions: list[Region]) -> None:
         self.regions = regions
+        # Whether the kernel makes pointers of numbers, which may lead anywhere.
+        self.is_open = False
 
     def load(self, addresses: Array, mask: Array | None, other: Array | None, dtype: Any) -> Array:
         """The elements at `addresses`; where the mask is off `other`, or zero."""
@@ -118,7 +120,9 @@ class Memory:
             if (left & within).any():
                 parts.append((region, left & within))
                 left &= ~within
-        if left.any():
+        if left.any() and self.is_open:
+            parts.append((_anywhere(addresses[left], dtype), left))
+        elif left.any():
             raise OutOfBoundsError(self._describe(int(addresses[left].flat[0]), dtype))
         return parts
 
@@ -132,6 +136,15 @@ class Memory:
             f"an unmasked access lies outside every tensor: nearest is `{near.name}`, "
             f"element {offset} of {count}"
         )
+
+
+def _anywhere(addresses: Array, dtype: Any) -> Region:
+    """The memory that addresses span, which nobody checks."""
+    start = int(addresses.min())
+    count = int(addresses.max()) + dtype.itemsize - start
+    return Region(
+        "memory", start, np.ctypeslib.as_array((ctypes.c_uint8 * count).from_address(start))
+    )
 
 
 def block_addresses(

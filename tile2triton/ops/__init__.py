@@ -24,6 +24,7 @@ from tile2triton.ops import (
     im2col,
     kernel,
     loops,
+    make_tensor,
     random,
     reduce,
     reduce_bits,
@@ -44,6 +45,7 @@ from tile2triton.ops.base import Operator
 
 FAMILIES = (
     kernel,
+    make_tensor,
     alloc,
     view,
     loops,

@@ -28,6 +28,7 @@ def alloc_fragment(shape: Any, dtype: Any, scope: str = "local.fragment") -> Any
     |---|---|---|
     | `f = T.alloc_fragment((64, 32), "float32")` | a tile of floats | a value of a power of two |
     | `f = T.alloc_fragment((1,), "float32")` | a tile of one element | a scalar |
+    | `f = T.alloc_local((1,), "float32")` | the same for every thread | a scalar |
     """
 
 

@@ -17,6 +17,7 @@ def serial(start: Any, stop: Any = None, step: Any = None, *, annotations: Any =
     |---|---|---|
     | `for i in T.serial(n):` | i = 0 … n - 1 | `for i in range(n):` |
     | `for i in T.serial(a, b, 2):` | i = a, a + 2, … below b | `for i in range(a, b, 2):` |
+    | `for i in T.vectorized(4):` | i = 0 … 3 | `for i in range(4):` |
     """
 
 
@@ -126,7 +127,9 @@ def check_parallel(call: ast.Call, facts: Facts) -> Iterator[Problem]:
             )
 
 
-SERIAL = Operator(surface=serial, kind="loop", check=check_range, aliases=("Serial",))
+SERIAL = Operator(
+    surface=serial, kind="loop", check=check_range, aliases=("Serial", "vectorized", "Vectorized")
+)
 PIPELINED = Operator(surface=Pipelined, kind="loop", check=check_pipelined)
 UNROLL = Operator(surface=unroll, kind="loop", check=check_range, aliases=("Unroll",))
 PARALLEL = Operator(surface=Parallel, kind="loop", check=check_parallel)

@@ -72,7 +72,7 @@ GROUPS: tuple[tuple[Refusal, str], ...] = (
         lds32 lds64 lds128 sts32 sts64 sts128 extract_lane syncthreads_count
         syncthreads_and syncthreads_or any_sync all_sync ballot ballot_sync activemask
         match_any_sync match_all_sync shfl_sync shfl_xor shfl_up shfl_down tvm_warp_shuffle
-        tvm_warp_shuffle_up tvm_warp_shuffle_down tvm_warp_activemask dp4a __fns thread_return
+        tvm_warp_shuffle_up tvm_warp_shuffle_down tvm_warp_activemask dp4a __fns
         tvm_thread_invariant named_barrier_arrive tvm_storage_sync
         """,
     ),
@@ -128,7 +128,7 @@ GROUPS: tuple[tuple[Refusal, str], ...] = (
         Ptr Range Reduce SizeVar StringImm Sub arg axis block_name_suffix_context boolean
         broadcast buffer buffer_decl buffer_store buffer_var env_thread func_name
         func_ret handle_add_byte_offset index_map init isnullptr iter_var meta_var ramp ret undef
-        var void vscale get_active_lane_mask ignore_loop_partition let bind has_let_value
+        var void vscale get_active_lane_mask ignore_loop_partition let has_let_value
         get_let_value get_tvm_dtype KernelLaunchFrame WarpSpecializeFrame
         """,
     ),

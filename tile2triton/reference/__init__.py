@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rewrites.facts import Program, Tensor
-from tile2triton.reference.arrays import Argument, scalar, to_torch
+from tile2triton.reference.arrays import Argument, address, scalar, to_torch
 from tile2triton.reference.errors import (
     AssumptionFailedError,
     DeadlockError,
@@ -52,7 +52,7 @@ def run(
     given = _by_name(facts.parameters, arrays)
     state = State(facts, {}, find_statics(program.tree, facts))
     for tensor in facts.tensors.values():
-        for extent in tensor.shape:
+        for extent in (*tensor.shape, *tensor.strides):
             state.statics.update(find_statics(extent, facts))
     for tile in facts.tiles.values():
         for extent in tile.trees:
@@ -63,17 +63,22 @@ def run(
         if name in facts.tensors
     }
     for name, value in given.items():
-        if name not in facts.tensors:
+        if name in facts.pointers:
+            state.names[name] = address(name, value)
+        elif name not in facts.tensors:
             state.names[name] = scalar(name, value, facts.scalars[name])
     for name, (source, axis) in facts.dims.items():
         if source in arguments and axis < arguments[source].array.ndim:
             state.names[name] = np.int32(arguments[source].array.shape[axis])
+    for name, (source, axis) in facts.strides.items():
+        state.names[name] = np.int32(arguments[source].stride(axis))
     for name, size in (dims_overrides or {}).items():
         state.names[name] = np.int32(size)
     function = next(node for node in program.tree.body if isinstance(node, ast.FunctionDef))
     try:
         for tensor in facts.tensors.values():
-            state.tensors[tensor.name] = _memory(tensor, arguments.get(tensor.name), state)
+            if facts.tensors[tensor.storage].role != "pointer":
+                state.tensors[tensor.name] = _memory(tensor, arguments.get(tensor.name), state)
         execute_block(function.body, state)
     except ProgramError as fault:
         fault.locate(facts)

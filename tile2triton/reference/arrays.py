@@ -1,6 +1,8 @@
 """Arguments of a call as NumPy arrays that share their memory, torch tensors included."""
 
+import ctypes
 import importlib
+import math
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,31 @@ def scalar(name: str, value: Any, dtype: str) -> Value:
     return cast(value, dtype)
 
 
+def address(name: str, value: Any) -> Value:
+    """Where the memory starts that a caller passed as an address or as a tensor."""
+    if isinstance(value, np.ndarray):
+        return np.int64(value.ctypes.data)
+    if type(value).__module__.partition(".")[0] == "torch":
+        value = value.data_ptr()
+    if type(value) is not int:
+        raise TypeError(f"{name} must be an address or a tensor, found {type(value).__name__}")
+    return np.int64(value)
+
+
+def array_at(start: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: str) -> Any:
+    """The memory at an address, which nobody checks; `strides` in elements, or () for none."""
+    kind = numpy_dtype(dtype)
+    steps = strides or tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
+    last = sum((extent - 1) * step for extent, step in zip(shape, steps, strict=True))
+    if min(shape, default=1) < 1:
+        return np.zeros(shape, kind)
+    raw = (ctypes.c_uint8 * ((last + 1) * kind.itemsize)).from_address(start)
+    whole = np.ctypeslib.as_array(raw).view(kind)
+    return np.lib.stride_tricks.as_strided(
+        whole, shape, tuple(step * kind.itemsize for step in steps), writeable=True
+    )
+
+
 class Argument:
     """One tensor that the caller passed; `array` is what the interpreter works on."""
 
@@ -40,6 +67,10 @@ class Argument:
             raise TypeError(f"{name} has dtype {self.array.dtype}, but {dtype} is needed.")
         if not self.is_torch and not isinstance(value, np.ndarray):
             self.array = np.array(self.array)
+
+    def stride(self, axis: int) -> int:
+        """How many elements lie between neighbours."""
+        return self.array.strides[axis] // self.array.itemsize
 
     def write_back(self) -> None:
         """Bring what the program wrote to a tensor on a device; on the CPU memory is shared."""

@@ -12,6 +12,7 @@ import numpy as np
 from rewrites.facts import Facts, Number
 from tile2triton.ops.static import static_value
 from tile2triton.reference.errors import UnsupportedError
+from tile2triton.reference.jumps import Loop
 from tile2triton.reference.memory import Mask, Memory
 from tile2triton.reference.values import Value
 
@@ -36,6 +37,8 @@ class State:
     per_element: set[str] = field(default_factory=set)
     space: tuple[int, ...] = ()
     mask: Mask = None
+    # The loops that the running statement is in, the innermost last.
+    loops: list[Loop] = field(default_factory=list)
     program: int = 0
     # How many threads have arrived at each barrier of the program.
     arrived: Counter[tuple[str, int]] = field(default_factory=Counter)
@@ -64,6 +67,25 @@ class State:
             yield
         finally:
             self.mask = outer
+
+    @contextmanager
+    def loop(self, is_parallel: bool = False) -> Iterator[Loop]:
+        """Run what follows as turns of a loop, which its jumps may leave."""
+        self.loops.append(Loop(self, is_parallel))
+        try:
+            yield self.loops[-1]
+        finally:
+            self.loops.pop()
+
+    @contextmanager
+    def where_not_left(self) -> Iterator[bool]:
+        """Run what follows for the iterations that no jump took away; whether there are any."""
+        left = self.loops[-1].left if self.loops else None
+        if left is None:
+            yield True
+            return
+        with self.where(np.logical_not(left)):
+            yield not bool(np.all(left))
 
 
 def find_statics(tree: ast.AST, facts: Facts) -> dict[int, Number]:

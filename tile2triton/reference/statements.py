@@ -1,6 +1,7 @@
 """Execute the statements of a tile program: loops, branches, assignments and operators."""
 
 import ast
+import contextlib
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from rewrites.nodes import Blank, Comment
 from tile2triton.ops.base import Operator
+from tile2triton.reference.arrays import array_at
 from tile2triton.reference.barriers import follow
 from tile2triton.reference.errors import UnsupportedError
 from tile2triton.reference.expressions import (
@@ -20,6 +22,7 @@ from tile2triton.reference.expressions import (
     load,
     truth,
 )
+from tile2triton.reference.jumps import LeftError, jump
 from tile2triton.reference.memory import Memory
 from tile2triton.reference.operands import apply
 from tile2triton.reference.state import State
@@ -29,9 +32,13 @@ from tile2triton.reference.values import Value, cast, numpy_dtype, unset
 def execute_block(statements: Sequence[ast.stmt], state: State) -> None:
     """The statements in order; safe values that they set end with the block."""
     safe_values = state.safe_values
-    for statement in statements:
-        execute(statement, state)
-    state.safe_values = safe_values
+    try:
+        for statement in statements:
+            with state.where_not_left() as is_anywhere:
+                if is_anywhere:
+                    execute(statement, state)
+    finally:
+        state.safe_values = safe_values
 
 
 def execute(statement: ast.stmt, state: State) -> None:
@@ -60,6 +67,8 @@ def execute(statement: ast.stmt, state: State) -> None:
             _while(statement, state)
         case ast.If():
             _branch(statement, state)
+        case ast.Break() | ast.Continue() | ast.Return():
+            jump(statement, state)
         case _:
             raise UnsupportedError(
                 statement, f"`{ast.unparse(statement)}` has no meaning in a tile program."
@@ -91,7 +100,8 @@ def _launch(call: ast.Call, target: ast.expr | None, body: list[ast.stmt], state
         state.arrived.clear()
         for name, index in zip(targets, point, strict=True):
             state.names[ast.unparse(name)] = np.int32(index)
-        execute_block(body, state)
+        with contextlib.suppress(LeftError):
+            execute_block(body, state)
     state.names, state.tiles = outer, {}
 
 
@@ -129,6 +139,9 @@ def _allocate(name: str, call: ast.Call, operator: Operator, state: State) -> No
         if state.is_parallel:
             state.per_element.add(name)
         return
+    if operator.name == "make_tensor":
+        _point(name, call, operator, state)
+        return
     if operator.name in ("reshape", "view"):
         tile = state.facts.tiles[name]
         base = state.tiles[ast.unparse(call.args[0])]
@@ -140,6 +153,23 @@ def _allocate(name: str, call: ast.Call, operator: Operator, state: State) -> No
         array = np.full(tile.shape, unset(tile.dtype), numpy_dtype(tile.dtype))
         state.allocated[id(call)] = Memory(name, tile.dtype, array, is_tensor=False)
     state.tiles[name] = state.allocated[id(call)]
+
+
+def _point(name: str, call: ast.Call, operator: Operator, state: State) -> None:
+    """The memory at an address, and the views of it."""
+    tensor = state.facts.tensors[name]
+    start = int(evaluate(operator.arguments(call)["ptr"], state))
+    shape, strides = (
+        tuple(int(evaluate(tree, state)) for tree in trees)
+        for trees in (tensor.shape, tensor.strides)
+    )
+    array = array_at(start, shape, strides, tensor.dtype)
+    memory = Memory(name, tensor.dtype, array, is_tensor=True)
+    state.tensors[name] = memory
+    for view in state.facts.tensors.values():
+        if view.base == name:
+            extents = tuple(int(evaluate(extent, state)) for extent in view.shape)
+            state.tensors[view.name] = memory.viewed(view.name, view.dtype, extents)
 
 
 def _store(target: ast.Subscript, value: Value, state: State) -> None:
@@ -201,7 +231,8 @@ def _parallel(loop: ast.For, call: ast.Call, state: State) -> None:
         )
     state.space = extents + outer
     try:
-        execute_block(loop.body, state)
+        with state.loop(is_parallel=True) as left:
+            left.turn(lambda: execute_block(loop.body, state), np.True_)
     finally:
         state.space, state.per_element = outer, known
 
@@ -217,15 +248,16 @@ def _serial(loop: ast.For, call: ast.Call, operator: Operator, state: State) -> 
     step_tree = trees.get("step")
     step = state.statics.get(id(step_tree), 1)
     name = ast.unparse(loop.target)
+    turns: Iterator[tuple[Value, Value]]
     if np.ndim(start) == 0 and np.ndim(end) == 0:
-        for index in range(int(start), int(end), int(step)):
-            state.names[name] = np.int32(index)
-            execute_block(loop.body, state)
-        return
-    for index, condition in _ragged(start, end, int(step)):
-        state.names[name] = index
-        with state.where(condition):
-            execute_block(loop.body, state)
+        turns = ((np.int32(i), np.True_) for i in range(int(start), int(end), int(step)))
+    else:
+        turns = _ragged(start, end, int(step))
+    with state.loop() as left:
+        for index, condition in turns:
+            state.names[name] = index
+            if not left.turn(lambda: execute_block(loop.body, state), condition):
+                return
 
 
 def _ragged(start: Value, end: Value, step: int) -> Iterator[tuple[Value, Value]]:
@@ -239,14 +271,13 @@ def _ragged(start: Value, end: Value, step: int) -> Iterator[tuple[Value, Value]
 
 
 def _while(loop: ast.While, state: State) -> None:
-    condition = truth(evaluate(loop.test, state))
-    while bool(np.any(condition if state.mask is None else np.logical_and(condition, state.mask))):
-        if np.ndim(condition) == 0:
-            execute_block(loop.body, state)
-            condition = truth(evaluate(loop.test, state))
-        else:
-            with state.where(condition):
-                execute_block(loop.body, state)
+    with state.loop() as left:
+        condition = truth(evaluate(loop.test, state))
+        while bool(
+            np.any(condition if state.mask is None else np.logical_and(condition, state.mask))
+        ):
+            if not left.turn(lambda: execute_block(loop.body, state), condition):
+                return
             condition = np.logical_and(condition, truth(evaluate(loop.test, state)))
 
 

@@ -1,4 +1,4 @@
-"""A return inside a loop of the kernel."""
+"""A break without a loop."""
 
 import tile2triton
 import tile2triton.language as T
@@ -9,8 +9,8 @@ def program():
     @T.prim_func
     def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
         with T.Kernel(1, threads=128) as bx:
-            for k in T.serial(64):
-                B[k] = A[k]
-                return
+            if A[0] > 0.0:
+                T.break_loop()
+            B[0] = A[0]
 
     return main
