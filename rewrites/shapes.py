@@ -12,14 +12,15 @@ def plain_shapes(facts: Facts) -> None:
     facts.tensors = {
         name: replace(
             tensor,
-            shape=tuple(_plain(extent) for extent in tensor.shape),
-            strides=tuple(_plain(stride) for stride in tensor.strides),
+            shape=tuple(plain_extent(extent) for extent in tensor.shape),
+            strides=tuple(plain_extent(stride) for stride in tensor.strides),
         )
         for name, tensor in facts.tensors.items()
     }
 
 
-def _plain(extent: ast.expr) -> ast.expr:
+def plain_extent(extent: ast.expr) -> ast.expr:
+    """The extent without calls of `T`, but for the built-in `min` and `max`."""
     tree = _Plain().visit(copy_tree(extent))
     assert isinstance(tree, ast.expr)
     return tree

@@ -11,6 +11,7 @@ import tile2triton
 import tile2triton.compat
 import tile2triton.language as T
 from tile2triton.diagnostics import TileError
+from tile2triton.environment import is_caching
 from tile2triton.tilelang.absent import Absent
 
 MODULES = sorted(
@@ -157,5 +158,6 @@ def test_settings_of_the_cache_are_kept():
 
     tilelang.disable_cache()
     assert not tilelang.is_cache_enabled()
+    assert not is_caching()
     tilelang.enable_cache()
     assert tilelang.env.is_cache_enabled()

@@ -44,6 +44,42 @@ def halved(A, block=32):
     return B
 
 
+@tile2triton.kernel
+def more_by_one(A, B, block=32):
+    n, rows = T.const("n, rows")
+    m = T.dynamic("m")
+    blocks = T.ceildiv(n, rows)
+    A: T.Tensor((m, blocks, rows), "float32")
+    B: T.Tensor((T.ceildiv(m, 4), blocks), "float32")
+    C = T.empty((m, blocks, rows), "float32")
+    flat_in = T.Tensor((m * blocks * rows,), "float32", A.data)
+    flat_out = T.Tensor((m * blocks * rows,), "float32", C.data)
+    with T.Kernel(T.ceildiv(m * blocks * rows, block), threads=32) as bx:
+        for i in T.Parallel(block):
+            flat_out[bx * block + i] = flat_in[bx * block + i] + B[0, 0]
+    return C
+
+
+def test_sizes_that_are_arithmetic_are_computed_and_views_are_no_parameters():
+    kernel = more_by_one.compile(n=10, rows=4)
+    m = Symbol("m")
+    assert [one.shape for one in kernel.params] == [
+        [m, 3, 4],
+        [Symbol("T.ceildiv(m, 4)"), 3],
+        [m, 3, 4],
+    ]
+    assert kernel.out_idx == [2]
+    profiler = kernel.get_profiler()
+    a, b = profiler._get_inputs(dynamic_symbolic_constraints={"m": 9})
+    assert (a.shape, b.shape) == ((9, 3, 4), (3, 3))
+    assert kernel(a, b).equal(a + b[0, 0])
+    assert len(profiler._get_inputs(True, {"m": 9})) == 3
+    with pytest.raises(TileError, match=r'(?s)T2T506.*`m` is.*\{"m": 1024\}'):
+        profiler.do_bench()
+    with pytest.raises(TileError, match=r'(?s)T2T506.*T.ceildiv\(m, 4\)` is.*\{"m": 1024\}'):
+        get_tensor_supply()(kernel.params[1])
+
+
 def test_profiler_compares_every_output_on_inputs_of_the_kernels_shapes():
     profiler = two_outputs(50).get_profiler()
     seen = []

@@ -235,6 +235,58 @@ def test_nothing_that_will_do_is_an_error_with_all_rows():
         doubling([{"block": "many"}, {"block": 512}])(100)
 
 
+@pytest.mark.parametrize("has_machine", [True, False])
+def test_a_mistake_that_all_configurations_share_is_the_error(monkeypatch, has_machine):
+    if not has_machine:
+        monkeypatch.setattr(tuning, "this_machine", lambda: None)
+
+    @autotune(configs=[{"block": 32}, {"block": 64}], **QUICK)
+    @tile2triton.kernel
+    def mistaken(n, block):
+        @T.prim_func
+        def main(A: T.Tensor((n,), "float32")):
+            with T.Kernel(n, threads=block) as bx:
+                tile = T.alloc_shared((block,), "float32")
+                T.copy(A[bx : bx + block + 1], tile)
+
+        return main
+
+    with pytest.raises(TuningError) as error:
+        mistaken(128)
+    (one,) = error.value.diagnostics
+    assert one.code != "T2T544"
+    assert "T.copy" in str(error.value)
+
+
+def test_what_the_user_raises_for_all_configurations_is_told_once():
+    @autotune(configs=[{"block": 32}, {"block": 64}], **QUICK)
+    @tile2triton.kernel
+    def mistaken(n, block):
+        raise KeyError("no such chip")
+
+    with pytest.raises(TuningError, match=r"T2T544.*same reason") as error:
+        mistaken(128)
+    assert str(error.value).count("KeyError: 'no such chip'") == 1
+    assert isinstance(error.value.__cause__, KeyError)
+
+
+def test_warps_of_a_product_are_refused_at_the_users_line():
+    @autotune(configs=[{"block": 32}, {"block": 64}], **QUICK)
+    @tile2triton.kernel
+    def by_warps(n, block):
+        return T.GemmWarpPolicy.Square.compute_warp_partition(block, block, 4)
+
+    with pytest.raises(TuningError, match=r"(?s)^error.T2T546.*compute_warp_partition\(block"):
+        by_warps(128)
+
+
+def test_par_compile_of_a_tuned_kernel_tunes_where_nothing_is_given():
+    tuned = doubling([SLOW, FAST])
+    first, second = tuned.par_compile([{"n": 100}, {"n": 100, "block": 16}])
+    assert first.config == FAST
+    assert second.config is None
+
+
 def test_what_the_user_raises_refuses_a_configuration():
     @autotune(configs=[{"block": 48}, {"block": 64}], **QUICK)
     @tile2triton.kernel(out_idx=[-1])
@@ -584,7 +636,7 @@ def test_first_legal_configuration_is_taken_without_a_gpu(monkeypatch, capsys):
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert "`double` is tuned on a GPU only; here it is made with block=32" in said
-    with pytest.raises(TuningError, match="refused"):
+    with pytest.raises(TuningError, match="T2T157"):
         doubling([{"block": "many"}])(100)
 
 

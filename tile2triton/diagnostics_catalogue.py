@@ -1020,6 +1020,13 @@ CATALOGUE: dict[str, Entry] = {
         right="@tile2triton.autotune(configs=configs, early_stop_factor=1.5)\n"
         "@tile2triton.kernel\ndef factory(n): ...",
     ),
+    "T2T546": Entry(
+        title="A question about the warps of a product",
+        explanation=(
+            "`T.gemm` works on whole tiles. How many warps share the rows and the columns is for "
+            "Triton to choose, so programs that compute with it have no counterpart."
+        ),
+    ),
     # Names and types of TileLang that have no counterpart.
     "T2T600": Entry(
         title="An operation on the threads of a warp",

@@ -48,6 +48,16 @@ def cache_directory() -> Path:
     return Path(os.path.expanduser(CACHE_DIR.value)).absolute()
 
 
+@dataclass
+class Caching:
+    """What a program says of results on disk, besides the variables."""
+
+    is_enabled: bool = True
+
+
+CACHING = Caching()
+
+
 def is_caching() -> bool:
     """Whether results of tuning are kept on disk."""
-    return DISABLE_CACHE.value.lower() in ("0", "false", "no", "off")
+    return CACHING.is_enabled and DISABLE_CACHE.value.lower() in ("0", "false", "no", "off")

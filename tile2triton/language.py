@@ -22,6 +22,7 @@ from tile2triton.frontend.declarations import (
 )
 from tile2triton.frontend.dtypes import OBJECTS as _DTYPES
 from tile2triton.frontend.dtypes import DType
+from tile2triton.frontend.failures import failure as _failure
 from tile2triton.frontend.failures import unknown_name as _unknown_name
 from tile2triton.frontend.jumps import break_loop, continue_loop, loop_break, thread_return
 from tile2triton.frontend.layouts import Fragment, Layout
@@ -145,6 +146,15 @@ class GemmWarpPolicy(enum.StrEnum):
     Square = "Square"
     FullRow = "FullRow"
     FullCol = "FullCol"
+
+    def compute_warp_partition(self, *sizes: int) -> tuple[int, int]:
+        """Refused: how many warps have which part of a product is Triton's to say."""
+        raise _failure(
+            "T2T546",
+            "`GemmWarpPolicy.compute_warp_partition` is not there: which warp computes which part "
+            "of a product is for Triton to say",
+            hint="write the product with T.gemm on whole tiles",
+        )
 
 
 def _function(name: str, surface: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from rewrites.dtypes import BY_NAME
 from rewrites.facts import Facts
-from rewrites.shapes import plain_shapes
+from rewrites.shapes import plain_extent, plain_shapes
 
 from .diagnostics import Diagnostic, TileError
 from .frontend.dtypes import DType
@@ -89,6 +89,11 @@ def filled(shape: tuple[int, ...], dtype: str, kind: TensorSupplyType, device: A
         return torch.empty(shape, device=device).uniform_(-1.0, 1.0).to(goal)
     low, high = _INTEGERS["float8" if row.kind == "float" and not wide else row.kind]
     return torch.randint(low, high, shape, device=device).to(goal)
+
+
+def extent_value(tree: ast.expr, sizes: Mapping[str, Any]) -> int:
+    """An extent as it stands in a tile program, for these sizes; NameError where one is missing."""
+    return _value(ast.unparse(plain_extent(tree)), sizes)
 
 
 # What arithmetic on sizes may call.

@@ -35,10 +35,7 @@ class CompiledKernel(TileLangKernel):
     one raises `TileError` with everything that is wrong with the kernel.
     """
 
-    # What tuning found: milliseconds, the configuration, and what became of the others.
-    latency: float | None = None
-    config: dict[str, Any] | None = None
-    ref_latency: float | None = None
+    # What became of every configuration where the kernel was tuned.
     tuning_report: TuningReport | None = None
 
     def __init__(self, program: Program, options: Options) -> None:

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from tile2triton.environment import cache_directory
+from tile2triton.environment import CACHING, cache_directory, is_caching
 
 
-@dataclass
 class Environment:
-    """TileLang's settings. Kernels are kept by their texts here, which does no harm."""
+    """TileLang's settings: whether results of tuning are kept on disk, and where.
 
-    is_enabled: bool = True
+    Emitted modules are kept by their texts in any case, which does no harm.
+    """
 
     @property
     def TILELANG_CACHE_DIR(self) -> str:
         return str(cache_directory())
 
     def is_cache_enabled(self) -> bool:
-        return self.is_enabled
+        return is_caching()
 
     def enable_cache(self) -> None:
-        self.is_enabled = True
+        CACHING.is_enabled = True
 
     def disable_cache(self) -> None:
-        self.is_enabled = False
+        CACHING.is_enabled = False
 
 
 env = Environment()

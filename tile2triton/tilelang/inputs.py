@@ -46,12 +46,12 @@ def _extent(extent: int | Symbol, sizes: Mapping[str, int]) -> int:
         return extent
     try:
         return extent.value(sizes)
-    except NameError:
+    except NameError as error:
         raise InputError(
             Diagnostic(
                 "T2T506",
                 f"the size `{extent}` is known at the launch only",
                 hint="give the inputs, input_tensors=[...], or the size: "
-                f'dynamic_symbolic_constraints={{"{extent}": 1024}}',
+                f'dynamic_symbolic_constraints={{"{error.name}": 1024}}',
             )
         ) from None

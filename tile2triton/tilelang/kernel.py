@@ -20,7 +20,7 @@ class TileLangKernel:
 
     program: Program
     triton_source: str
-    # What tuning found.
+    # What tuning found, in milliseconds.
     latency: float | None = None
     config: dict[str, Any] | None = None
     ref_latency: float | None = None

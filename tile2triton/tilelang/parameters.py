@@ -9,6 +9,7 @@ from typing import Any
 
 from rewrites.facts import Facts, Program
 from tile2triton.frontend.dtypes import DType
+from tile2triton.supply import extent_value
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Symbol:
 
     def value(self, sizes: Mapping[str, int]) -> int:
         """The extent for these sizes; NameError where one is missing."""
-        return int(eval(self.name, {"__builtins__": {}}, dict(sizes)))
+        return extent_value(ast.parse(self.name, mode="eval").body, sizes)
 
     def __str__(self) -> str:
         return self.name
@@ -60,7 +61,7 @@ def names_of(program: Program) -> list[str]:
     assert isinstance(function, ast.FunctionDef), "a tile program ends with its function"
     tensors = program.facts.tensors
     names = [one.arg for one in function.args.args]
-    return [name for name in names if name not in tensors or tensors[name].role != "workspace"]
+    return [one for one in names if one not in tensors or tensors[one].role not in _UNSEEN]
 
 
 def parameters_of(program: Program) -> list[KernelParam]:
@@ -74,6 +75,10 @@ def output_indices(program: Program) -> list[int]:
     return [names.index(name) for name in program.facts.outputs]
 
 
+# Roles of tensors that no caller passes or gets.
+_UNSEEN = ("workspace", "view")
+
+
 def _parameter(name: str, facts: Facts) -> KernelParam:
     tensor = facts.tensors.get(name)
     if tensor is None:
@@ -82,8 +87,7 @@ def _parameter(name: str, facts: Facts) -> KernelParam:
 
 
 def _extent(tree: ast.expr, facts: Facts) -> int | Symbol:
-    symbol = Symbol(ast.unparse(tree))
     try:
-        return symbol.value({name: int(value) for name, value in facts.constants.items()})
+        return extent_value(tree, facts.constants)
     except NameError:
-        return symbol
+        return Symbol(ast.unparse(tree))

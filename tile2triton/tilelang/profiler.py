@@ -79,7 +79,7 @@ class Profiler:
         """Call the kernel again and again on the same inputs; its outputs must not differ."""
         import torch
 
-        inputs = self._inputs()
+        inputs = self._get_inputs()
         first = [one.clone() for one in _listed(self.func(*inputs))]
         for _ in range(repeat):
             for one, other in zip(_listed(self.func(*inputs)), first, strict=True):
@@ -92,7 +92,7 @@ class Profiler:
 
     def run_once(self, func: Callable[..., Any] | None = None) -> Any:
         """Call the kernel, or `func`, once."""
-        return (func or self.func)(*self._inputs())
+        return (func or self.func)(*self._get_inputs())
 
     def do_bench(
         self,
@@ -111,7 +111,9 @@ class Profiler:
     ) -> float | list[float]:
         """Milliseconds that the kernel, or `func`, takes."""
         inputs = (
-            self._inputs(dynamic_symbolic_constraints) if input_tensors is None else input_tensors
+            self._get_inputs(dynamic_symbolic_constraints=dynamic_symbolic_constraints)
+            if input_tensors is None
+            else input_tensors
         )
         return do_bench(
             functools.partial(func or self.func, *inputs),
@@ -126,16 +128,24 @@ class Profiler:
             early_stop_baseline=early_stop_baseline,
         )
 
-    def _inputs(self, sizes: Mapping[str, int] | None = None) -> list[Any]:
-        supply = get_tensor_supply(self.supply_type, sizes)
-        outputs = self.result_idx
-        return [supply(one) for at, one in enumerate(self.params) if at not in outputs]
+    def _get_inputs(
+        self,
+        with_output: bool = False,
+        dynamic_symbolic_constraints: Mapping[str, int] | None = None,
+    ) -> list[Any]:
+        """Made-up inputs, by the name that programs call although it is TileLang's own."""
+        supply = get_tensor_supply(self.supply_type, dynamic_symbolic_constraints)
+        return [supply(one) for one in self._get_params(with_output)]
+
+    def _get_params(self, with_output: bool = False) -> list[Any]:
+        outputs = () if with_output else self.result_idx
+        return [one for at, one in enumerate(self.params) if at not in outputs]
 
     def _both(
         self, reference: Callable[..., Any], input_tensors: Inputs
     ) -> tuple[list[Any], list[Any]]:
         """What the kernel and the reference return for the same inputs."""
-        inputs = self._inputs() if input_tensors is None else input_tensors
+        inputs = self._get_inputs() if input_tensors is None else input_tensors
         theirs = _listed(reference(*inputs))
         ours = _listed(self.func(*inputs))
         if len(ours) != len(theirs):

@@ -12,6 +12,7 @@ from tile2triton.frontend.cache_keys import cache_key
 from tile2triton.frontend.compiled import CompiledKernel
 from tile2triton.frontend.eager import EagerKernel
 from tile2triton.frontend.lazy import LazyKernel
+from tile2triton.tilelang.factory import TileLangFactory
 from tile2triton.tune.autotuner import (
     Kernel,
     changed_settings,
@@ -57,7 +58,7 @@ def autotune(
     return decorate
 
 
-class AutotunedKernel:
+class AutotunedKernel(TileLangFactory):
     """A kernel under `@autotune`; it is called like the kernel without its tunable parameters.
 
     A call that gives one of these tunes nothing.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,6 @@ from tile2triton.diagnostics import TileError
 from tile2triton.frontend.compiled import CompiledKernel
 from tile2triton.module_cache import write_module
 from tile2triton.tune.configs import Config
-from tile2triton.tune.report import Row
 from tile2triton.tune.stored_tensors import Stored, stored_tensors
 
 # Makes the kernel of a configuration.
@@ -30,24 +29,24 @@ class Candidate:
 
 def candidates(
     configs: Iterable[Config], make: Make, progress: Callable[[], object]
-) -> tuple[list[Candidate], dict[int, Row]]:
-    """The configurations that make kernels, and rows by number for those that do not.
+) -> tuple[list[Candidate], dict[int, Exception]]:
+    """The configurations that make kernels, and why the others do not, by number.
 
     What Python raises in the user's own code, such as a failed assertion on tile sizes, refuses a
     configuration like our own errors do.
     """
     made: list[Candidate] = []
-    rows: dict[int, Row] = {}
+    refusals: dict[int, Exception] = {}
     for index, config in enumerate(configs):
         try:
             kernel = make(config)
         except Exception as error:
-            rows[index] = Row(config, "refused", reason=said(error))
+            refusals[index] = error
         else:
             path = write_module(kernel.triton_source, kernel.name)
             made.append(Candidate(index, config, kernel, path, stored_tensors(kernel.program)))
         progress()
-    return made, rows
+    return made, refusals
 
 
 def said(error: Exception) -> str:
@@ -55,3 +54,16 @@ def said(error: Exception) -> str:
     if isinstance(error, TileError):
         return str(error)
     return f"{type(error).__name__}: {error}"
+
+
+def same_reason(refusals: Iterable[Exception]) -> Exception | None:
+    """What all of them say, if it is one thing; sizes in it may differ."""
+    by_place = {_place(error): error for error in reversed(list(refusals))}
+    return next(iter(by_place.values())) if len(by_place) == 1 else None
+
+
+def _place(error: Exception) -> Hashable:
+    """Equal for errors that are one mistake of the user's."""
+    if isinstance(error, TileError):
+        return tuple((it.code, it.filename, it.line, it.column) for it in error.diagnostics)
+    return said(error)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tile2triton.diagnostics import Diagnostic, TileError
 from tile2triton.frontend.compiled import CompiledKernel
 from tile2triton.frontend.options import Options
-from tile2triton.tune.candidates import Make
+from tile2triton.tune.candidates import Make, said, same_reason
 from tile2triton.tune.configs import Config
-from tile2triton.tune.report import TuningReport
+from tile2triton.tune.report import Row, TuningReport
 from tile2triton.tune.settings import Settings
 
 
@@ -73,3 +73,26 @@ def nothing_left(report: TuningReport) -> TuningError:
             hint="the reason stands below each configuration",
         )
     )
+
+
+def nothing_made(
+    name: str, chip: str, configs: Sequence[Config], refused: Mapping[int, Exception]
+) -> TuningError:
+    """The error where no configuration makes a kernel: their own, if they all have the same."""
+    error = same_reason(refused.values())
+    if isinstance(error, TileError):
+        found = TuningError(*error.diagnostics)
+    elif error is not None:
+        found = TuningError(
+            Diagnostic(
+                "T2T544",
+                f"no configuration of `{name}` makes a kernel, all for the same reason",
+                found=(said(error),),
+                hint="the function that makes the kernel raises it",
+            )
+        )
+    else:
+        rows = (Row(configs[at], "refused", reason=said(why)) for at, why in refused.items())
+        return nothing_left(TuningReport(name, chip, tuple(rows)))
+    found.__cause__ = error
+    return found

@@ -12,7 +12,7 @@ from typing import Any
 from tile2triton.diagnostics import TileError
 from tile2triton.observing import observer, refusals_of
 from tile2triton.tune import store
-from tile2triton.tune.candidates import Candidate, candidates
+from tile2triton.tune.candidates import Candidate, candidates, said
 from tile2triton.tune.compiling import compile_all
 from tile2triton.tune.described import described, source_of
 from tile2triton.tune.expected import Files, Reference
@@ -22,7 +22,7 @@ from tile2triton.tune.measuring import measure_all
 from tile2triton.tune.progress import Progress
 from tile2triton.tune.report import Row, TuningReport
 from tile2triton.tune.report import described as as_keywords
-from tile2triton.tune.request import Request, Tuned, measured_by, nothing_left
+from tile2triton.tune.request import Request, Tuned, measured_by, nothing_left, nothing_made
 from tile2triton.tune.untuned import first_that_compiles, first_that_is_made
 
 
@@ -59,7 +59,10 @@ def _measured(request: Request, machine: Machine) -> tuple[Tuned, int]:
     ):
         progress.phase("transpile")
         made, refused = candidates(request.configs, request.make, progress.advance)
-        rows.update(refused)
+        if not made:
+            raise nothing_made(request.name, machine.chip, request.configs, refused)
+        for index, error in refused.items():
+            rows[index] = Row(request.configs[index], "refused", reason=said(error))
         # Options that change nothing here make the same kernel, which is tried once.
         first = {one.path: one for one in reversed(made)}
         again = [one for one in made if first[one.path] is not one]

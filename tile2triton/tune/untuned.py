@@ -11,9 +11,8 @@ from tile2triton.diagnostics import TileError
 from tile2triton.frontend.compiled import CompiledKernel
 from tile2triton.measure import do_bench
 from tile2triton.observing import observed_by, observer
-from tile2triton.tune.candidates import said
-from tile2triton.tune.report import Row, TuningReport, described
-from tile2triton.tune.request import Request, Tuned, nothing_left
+from tile2triton.tune.report import described
+from tile2triton.tune.request import Request, Tuned, nothing_made
 
 # Compiling takes seconds, and lists of configurations may be long.
 MOST_COMPILED = 6
@@ -24,7 +23,7 @@ def first_that_is_made(request: Request) -> Tuned:
 
     Its times are NaN, with which scripts compute and print.
     """
-    tuned = _first(request, lambda kernel: True)
+    tuned = _first_made(request)
     print(
         f"tile2triton: `{request.name}` is tuned on a GPU only; here it is made with "
         f"{described(tuned.config)}",
@@ -57,10 +56,7 @@ def first_that_compiles(request: Request) -> Tuned:
         return all(report.ok for report in check_all(modules))
 
     with observed_by(None):
-        try:
-            tuned = _first(request, compiles)
-        except TileError:
-            tuned = _first(request, lambda kernel: True)
+        tuned = _first(request, compiles) or _first_made(request)
     follower.made(tuned.kernel)
     # What a script computes from the time is as true as the time that its GPU gives.
     time = do_bench(lambda: None)
@@ -73,16 +69,26 @@ def _timed(tuned: Tuned, request: Request, time: float) -> Tuned:
     return Tuned(tuned.kernel, tuned.config, time, time if has_reference else None)
 
 
-def _first(request: Request, will_do: Callable[[CompiledKernel], bool]) -> Tuned:
-    """The first configuration whose kernel will do."""
-    rows = []
-    for config in request.configs:
+def _first(request: Request, will_do: Callable[[CompiledKernel], bool]) -> Tuned | None:
+    """The first configuration whose kernel will do, None where none will.
+
+    Raises what keeps all of them from being kernels.
+    """
+    refused: dict[int, Exception] = {}
+    for index, config in enumerate(request.configs):
         try:
             kernel = request.make(config)
         except Exception as error:
-            rows.append(Row(config, "refused", reason=said(error)))
+            refused[index] = error
         else:
             if will_do(kernel):
                 return Tuned(kernel, config)
-            rows.append(Row(config, "does not compile"))
-    raise nothing_left(TuningReport(request.name, "no GPU", tuple(rows)))
+    if len(refused) < len(request.configs):
+        return None
+    raise nothing_made(request.name, "no GPU", request.configs, refused)
+
+
+def _first_made(request: Request) -> Tuned:
+    tuned = _first(request, lambda kernel: True)
+    assert tuned is not None, "a kernel that is made will do"
+    return tuned
