@@ -86,10 +86,6 @@ class Profiler:
                 if not torch.allclose(one, other):
                     raise AssertionError(f"the kernel's results differ:\n{one}\n{other}")
 
-    def _get_inputs(self, with_output: bool = False) -> list[Any]:
-        """Inputs that are made up; the name is private in TileLang too, and in use."""
-        return list(self._inputs())
-
     def run_once(self, func: Callable[..., Any] | None = None) -> Any:
         """Call the kernel, or `func`, once."""
         return (func or self.func)(*self._get_inputs())
@@ -133,7 +129,7 @@ class Profiler:
         with_output: bool = False,
         dynamic_symbolic_constraints: Mapping[str, int] | None = None,
     ) -> list[Any]:
-        """Made-up inputs, by the name that programs call although it is TileLang's own."""
+        """Inputs that are made up; the name is private in TileLang too, and in use."""
         supply = get_tensor_supply(self.supply_type, dynamic_symbolic_constraints)
         return [supply(one) for one in self._get_params(with_output)]
 
