@@ -2,8 +2,8 @@
 
 The statements are in one order (`sequence_roles`), which keeps the order of every thread's own. If
 every wait in it is satisfied by what stands before (`prove_waits`), then it is one of the orders in
-which the threads may run, and a program in which only the barriers order what threads share gives
-the same result in all of them.
+which the threads may run. If the waits also order all accesses of different threads to one memory
+(`role_races`), then the result is the same in all of them.
 
 before:
     def k(A: T.Tensor((64,), "float32"), C: T.Tensor((64,), "float32")):
@@ -30,7 +30,7 @@ from rewrites.erasures import set_down
 from rewrites.facts import Facts
 from rewrites.nodes import Comment
 from rewrites.prove_waits import prove
-from rewrites.threads import kernel_blocks
+from rewrites.threads import kernel_blocks, thread_count, threads_of
 from rewrites.tree import blocks_of, function_of, walk
 
 PLAIN = {
@@ -57,8 +57,14 @@ FENCE = "copies and products are complete where they stand"
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
     """Prove the waits of every T.Kernel block, then drop what only orders threads."""
     for block in kernel_blocks(function_of(tree)):
-        if facts.barriers:
-            prove(block.body, facts)
+        everybody = (1 << thread_count(block, facts)) - 1
+        is_shared_out = any(
+            threads_of(node, everybody) != everybody
+            for node in walk(block)
+            if isinstance(node, ast.stmt)
+        )
+        if facts.barriers or is_shared_out:
+            prove(block, everybody, facts)
         block.body = _without_protocol(block.body, facts) or [ast.Pass()]
     return tree
 

@@ -7,6 +7,8 @@ of each loop; `erase_protocol` proves it for all turns, or refuses it.
 """
 
 import ast
+import functools
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +27,7 @@ from rewrites.facts import Facts
 from rewrites.lower_loops import bounds
 from rewrites.nodes import Blank, Comment
 from rewrites.quote import substituted
+from rewrites.threads import run_by
 from rewrites.tree import walk
 
 
@@ -177,6 +180,7 @@ class _Interleaving:
             assert isinstance(first, ast.If)
             made = ast.If(first.test, merged, [])
         made = ast.copy_location(made, first)
+        run_by(made, functools.reduce(operator.or_, (role.threads for role in roles)))
         if hasattr(first, "filename"):
             made.filename = first.filename  # type: ignore[attr-defined]
         return made
@@ -184,8 +188,8 @@ class _Interleaving:
     def _start(self, loop: ast.For, variable: str) -> None:
         """The loop's variable has its first value."""
         assert isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Attribute)
-        operator = self.facts.operators[loop.iter.func.attr]
-        start, _, _ = bounds(operator.arguments(loop.iter))
+        header = self.facts.operators[loop.iter.func.attr]
+        start, _, _ = bounds(header.arguments(loop.iter))
         self.names.pop(variable, None)
         try:
             self.names[variable] = evaluate(start, self.names, self.facts)

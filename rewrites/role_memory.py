@@ -5,8 +5,9 @@ import ast
 from rewrites.changes import changed_names
 from rewrites.errors import Problem, RewriteError, refuse
 from rewrites.facts import Facts
+from rewrites.role_places import storage_of
 from rewrites.threads import Threads
-from rewrites.tree import base_name, names_in, walk
+from rewrites.tree import base_name, is_view, names_in, walk
 
 
 class RoleMemory:
@@ -15,24 +16,29 @@ class RoleMemory:
     def __init__(self, kernel: ast.With, varying: set[str], threads: Threads, facts: Facts) -> None:
         self.threads = threads
         self.facts = facts
-        self.own = _own_names(kernel, facts) - varying
+        self.own = (facts.tiles.keys() | facts.variables.keys()) - memory_of_all(kernel, facts)
+        self.own -= varying
         self.writes: list[tuple[str, int, ast.AST]] = []
         self.touches: list[tuple[str, int, ast.AST]] = []
 
     def note(self, statement: ast.stmt, mask: int) -> None:
         """A statement that these threads run."""
         match statement:
-            case ast.Assign(value=ast.Call(func=ast.Attribute(attr=function))) if (
-                function.startswith("alloc_")
+            case ast.Assign(value=ast.Call(func=ast.Attribute(attr=function)) as value) if (
+                function.startswith("alloc_") or is_view(value)
             ):
                 return
-        written = changed_names(statement, self.facts) & self.own
+        written = self._own(changed_names(statement, self.facts))
         self.writes += [(name, mask, statement) for name in written]
-        self.touches += [(name, mask, statement) for name in names_in(statement) & self.own]
+        self.touches += [(name, mask, statement) for name in self._own(names_in(statement))]
 
     def note_header(self, tree: ast.expr, mask: int) -> None:
         """A bound or condition that these threads evaluate."""
-        self.touches += [(name, mask, tree) for name in names_in(tree) & self.own]
+        self.touches += [(name, mask, tree) for name in self._own(names_in(tree))]
+
+    def _own(self, names: set[str]) -> set[str]:
+        """Those that each thread has for itself, a view by the name of its tile."""
+        return {storage_of(name, self.facts) or name for name in names} & self.own
 
     def check(self) -> None:
         """Refuse names that one role writes and others touch: each thread has its own."""
@@ -79,61 +85,15 @@ class RoleMemory:
             )
 
 
-def check_apart(roles: list[tuple[int, list[ast.stmt]]], guard: ast.stmt, facts: Facts) -> None:
-    """Refuse roles that touch each other's data without a wait between them."""
-    shared = facts.tensors.keys() | {
+def memory_of_all(kernel: ast.With, facts: Facts) -> set[str]:
+    """The tensors, shared tiles and tensor memory, which all threads see; views have none."""
+    found = facts.tensors.keys() | {
         name for name, tile in facts.tiles.items() if tile.scope == "shared"
     }
-    for number, (threads, body) in enumerate(roles):
-        for others, later in roles[number + 1 :]:
-            if threads & others:
-                continue
-            written, used = _written(body, facts) & shared, _read(body, facts) & shared
-            conflict = (written & _read(later, facts)) | (used & _written(later, facts))
-            tiles = {name for name in facts.tiles if name in shared}
-            conflict |= written & _written(later, facts) & tiles
-            if conflict:
-                name = min(conflict)
-                raise refuse(
-                    guard,
-                    "T2T709",
-                    f"some threads write `{name}` while others use it, and none of them waits",
-                    (f"the blocks under `{ast.unparse(guard).splitlines()[0]}` run at once",),
-                    "let the readers wait: T.alloc_barrier, T.barrier_arrive behind the write, "
-                    "T.barrier_wait before the read",
-                )
-
-
-def _own_names(kernel: ast.With, facts: Facts) -> set[str]:
-    """The variables and fragments; tensor memory and shared tiles are everybody's."""
-    shared = {name for name, tile in facts.tiles.items() if tile.scope == "shared"}
     for node in walk(kernel):
         match node:
             case ast.Assign(
                 targets=[ast.Name(id=name)], value=ast.Call(func=ast.Attribute(attr="alloc_tmem"))
             ):
-                shared.add(name)
-    return (facts.tiles.keys() - shared) | facts.variables.keys()
-
-
-def _written(body: list[ast.stmt], facts: Facts) -> set[str]:
-    return changed_names(ast.Module(body, []), facts)
-
-
-def _read(body: list[ast.stmt], facts: Facts) -> set[str]:
-    """The names that statements read; what they only overwrite is not read."""
-    nodes = walk(ast.Module(body, []))
-    targets: set[int] = set()
-    for node in nodes:
-        match node:
-            case ast.Assign(targets=[target]):
-                targets.add(id(target.value if isinstance(target, ast.Subscript) else target))
-            case ast.Call(func=ast.Attribute(attr=function)):
-                operator = facts.operators.get(function)
-                if operator is not None and operator.writes:
-                    arguments = operator.arguments(node)
-                    target = arguments[operator.writes]
-                    if not operator.keeps(arguments):
-                        base = target.value if isinstance(target, ast.Subscript) else target
-                        targets.add(id(base))
-    return {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in targets}
+                found.add(name)
+    return found

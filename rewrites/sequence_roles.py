@@ -6,7 +6,7 @@ which the roles may run beside each other, if every wait in it is satisfied: `er
 proves that. Each arrival at a barrier gets the count of threads that arrive.
 
 What a thread keeps for itself (variables, fragments) must stay with the role that writes it, and
-roles that do not wait for each other must not touch each other's data.
+roles that do not wait for each other must not touch each other's data (`role_races`).
 
 before:
     def k(A: T.Tensor((64,), "float32"), C: T.Tensor((64,), "float32")):
@@ -50,8 +50,8 @@ from rewrites.evaluate import UnknownValueError, evaluate
 from rewrites.facts import Facts
 from rewrites.interleave_roles import Role, interleaved
 from rewrites.nodes import Blank, Comment
-from rewrites.role_memory import RoleMemory, check_apart
-from rewrites.threads import Threads, kernel_blocks, thread_count
+from rewrites.role_memory import RoleMemory
+from rewrites.threads import Threads, kernel_blocks, run_by, thread_count
 from rewrites.tree import function_of, operator_call, walk
 from rewrites.varying import varies, varying_names
 
@@ -84,11 +84,10 @@ def uses_threads(tree: ast.AST, facts: Facts) -> bool:
 
 @dataclass
 class _Part:
-    """A run of statements that the same threads run, and who says so."""
+    """A run of statements that the same threads run."""
 
     threads: int
     body: list[ast.stmt]
-    guard: ast.stmt
 
 
 class _Sequence:
@@ -128,7 +127,7 @@ class _Sequence:
         match statement:
             case ast.With(items=[ast.withitem(context_expr=ast.Call() as call)], body=body):
                 self._set_down(statement, f"with {ast.unparse(call)}", "its body stands in turn")
-                yield _Part(mask & self.threads.groups(call), body, statement)
+                yield _Part(mask & self.threads.groups(call), body)
             case ast.If(test=test, body=body, orelse=orelse):
                 split = self.threads.split(test)
                 if split is None or self._depends(body) or self._depends(orelse):
@@ -141,12 +140,12 @@ class _Sequence:
                 inner = body
                 if rest is not None:
                     inner = [ast.copy_location(ast.If(rest, body, []), statement)]
-                yield _Part(mask & picked, inner, statement)
+                yield _Part(mask & picked, inner)
                 if orelse:
                     other = mask & ~picked
                     is_chain = len(orelse) == 1 and isinstance(orelse[0], ast.If)
                     chained = list(self._parts(orelse[0], other)) if is_chain else []
-                    yield from chained or [_Part(other, orelse, statement)]
+                    yield from chained or [_Part(other, orelse)]
 
     def _depends(self, body: list[ast.stmt]) -> bool:
         """Whether statements do something else on each thread, other than by roles of their own."""
@@ -193,12 +192,11 @@ class _Sequence:
             if all(not a.threads & b.threads for a in roles for b in roles if a is not b):
                 barriers = self.barriers if self.depth == 0 else self.barriers.copy()
                 return interleaved(roles, barriers, self.names, self.facts)
-        elif len(roles) > 1:
-            check_apart([(role.threads, role.body) for role in roles], parts[0].guard, self.facts)
         return in_turn
 
     def _statement(self, statement: ast.stmt, mask: int) -> list[ast.stmt]:
         """A statement that does not say who runs it."""
+        run_by(statement, mask)
         match statement:
             case ast.For():
                 self.memory.note_header(statement.iter, mask)

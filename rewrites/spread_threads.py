@@ -33,7 +33,7 @@ from rewrites.nodes import Blank, Comment
 from rewrites.quote import expr, place
 from rewrites.sequence_roles import uses_threads
 from rewrites.threads import Threads, is_thread_call, kernel_blocks, thread_count
-from rewrites.tree import blocks_of, function_of, names_in, operator_call, walk
+from rewrites.tree import blocks_of, function_of, is_view, names_in, operator_call, walk
 from rewrites.varying import local_arrays, varies, varying_names
 
 # Loops that a lane runs by itself, turn by turn.
@@ -51,6 +51,7 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
             if isinstance(node, ast.stmt):
                 threads.learn(node)
         varying = varying_names(block.body, threads, facts)
+        _refuse_views(block, varying)
         if varying or any(is_thread_call(node) for node in walk(block)):
             spread = _Spread(threads, varying, names, facts)
             block.body = spread.block(block.body) or [ast.Pass()]
@@ -232,6 +233,23 @@ class _Spread:
                             k for k in header.keywords if k.arg in ("start", "stop", "step")
                         ]
         return made
+
+
+def _refuse_views(block: ast.With, varying: set[str]) -> None:
+    """Lanes of a loop have an array of their own by one name only."""
+    for node in walk(block):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
+                name in varying and is_view(value)
+            ):
+                raise refuse(
+                    node,
+                    "T2T716",
+                    f"`{name}` is a view of an array that each thread has for itself, with values "
+                    "that differ between threads",
+                    (),
+                    "use the array by its own name and shape",
+                )
 
 
 def _one_copy(block: ast.With) -> None:

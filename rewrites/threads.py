@@ -159,6 +159,17 @@ def is_thread_call(node: ast.AST) -> bool:
     return False
 
 
+def run_by(statement: ast.stmt, threads: int) -> None:
+    """Set down on a statement which threads run it; copies of it keep that."""
+    statement.threads = threads  # type: ignore[attr-defined]
+
+
+def threads_of(statement: ast.stmt, everybody: int) -> int:
+    """The threads that run a statement: those that were set down, or all."""
+    found: int = getattr(statement, "threads", everybody)
+    return found
+
+
 def thread_count(block: ast.With, facts: Facts) -> int:
     """How many threads a T.Kernel block has."""
     call = block.items[0].context_expr

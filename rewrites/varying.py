@@ -81,6 +81,11 @@ def _follow(
 def _store(target: ast.expr, differs: bool, facts: Facts, own: set[str], found: set[str]) -> None:
     """Memory that all threads share holds one value, whoever wrote it."""
     name = base_name(target)
-    shared = facts.tensors.keys() | (facts.tiles.keys() - own)
-    if differs and name is not None and name not in shared:
+    tile = facts.tiles.get(name or "")
+    if not differs or name is None or name in facts.tensors:
+        return
+    if tile is None:
         found.add(name)
+    elif tile.storage in own:
+        # What is written by one name of a memory is read by all of them.
+        found |= {one.name for one in facts.tiles.values() if one.storage == tile.storage}

@@ -1272,7 +1272,7 @@ CATALOGUE: dict[str, Entry] = {
     "T2T709": Entry(
         title="Groups of threads race for data",
         explanation=(
-            "Two groups run at once. If one writes what the other uses, and neither waits, the "
+            "Groups run at once. If one writes what another uses, and none of them waits, the "
             "result depends on who is faster, and no order of the statements is the right one."
         ),
         wrong="if tx < 128:\n    T.copy(A, tile)\nelse:\n    T.copy(tile, C)",
@@ -1324,5 +1324,30 @@ CATALOGUE: dict[str, Entry] = {
         ),
         wrong="T.copy(A[tx, 0], tile)",
         right="for i, j in T.Parallel(128, 64):\n    tile[i, j] = A[i, j]",
+    ),
+    "T2T715": Entry(
+        title="An arrival that may count for an earlier phase",
+        explanation=(
+            "A barrier counts threads, not who they are. If one group arrives twice before "
+            "another arrives once, the phase is complete without the other. Who arrives for a "
+            "phase must have waited for the one before."
+        ),
+        wrong=(
+            "b = T.alloc_barrier(256)\nwith T.ws(0):\n    for k in T.serial(4):\n"
+            "        T.barrier_arrive(b)"
+        ),
+        right=(
+            "b = T.alloc_barrier(256)\nwith T.ws(0):\n    for k in T.serial(4):\n"
+            "        T.barrier_arrive(b)\n        T.barrier_wait(b, k % 2)"
+        ),
+    ),
+    "T2T716": Entry(
+        title="A view of each thread's own array",
+        explanation=(
+            "An array from T.alloc_local whose values differ between threads becomes one element, "
+            "or one row, of each lane. It has no other shape or type beside that."
+        ),
+        wrong='mine = T.alloc_local((4,), "int32")\nbits = T.view(mine, dtype="float32")',
+        right='x = T.reinterpret(mine[i], "float32")',
     ),
 }

@@ -11,8 +11,8 @@ def roles_in_turn(M, N, K, block, stages=1, consumer_first=False):
     @T.prim_func
     def gemm(A: T.Tensor((M, K), "float16"), B: T.Tensor((K, N), "float16"), C: T.Tensor((M, N))):
         with T.Kernel(T.ceildiv(N, block), T.ceildiv(M, block), threads=256) as (bx, by):
-            a = T.alloc_shared((block, block), "float16")
-            b = T.alloc_shared((block, block), "float16")
+            a = T.alloc_shared((stages, block, block), "float16")
+            b = T.alloc_shared((stages, block, block), "float16")
             c = T.alloc_fragment((block, block), "float32")
             full = T.alloc_barrier([128] * stages)
             empty = T.alloc_barrier([128] * stages)
@@ -22,17 +22,21 @@ def roles_in_turn(M, N, K, block, stages=1, consumer_first=False):
                 if consumer_first:
                     with T.ws(0):
                         T.barrier_wait(full[k % stages], (k // stages) % 2)
-                        T.gemm(a, b, c)
+                        T.gemm(a[k % stages, :, :], b[k % stages, :, :], c)
                         T.barrier_arrive(empty[k % stages])
                 with T.ws(1):
                     T.barrier_wait(empty[k % stages], (k // stages + 1) % 2)
-                    T.tma_copy(A[by * block, k * block], a, barrier=full[k % stages])
-                    T.tma_copy(B[k * block, bx * block], b, barrier=full[k % stages])
+                    T.tma_copy(
+                        A[by * block, k * block], a[k % stages, :, :], barrier=full[k % stages]
+                    )
+                    T.tma_copy(
+                        B[k * block, bx * block], b[k % stages, :, :], barrier=full[k % stages]
+                    )
                     T.mbarrier_arrive(full[k % stages])
                 if not consumer_first:
                     with T.ws(0):
                         T.mbarrier_wait_parity(full[k % stages], (k // stages) & 1)
-                        T.gemm(a, b, c)
+                        T.gemm(a[k % stages, :, :], b[k % stages, :, :], c)
                         T.barrier_arrive(empty[k % stages])
             with T.ws(0):
                 T.copy(c, C[by * block, bx * block])
@@ -49,8 +53,8 @@ def roles_beside_each_other(M, N, K, block, stages=1, by_thread=True):
         for k in T.serial(T.ceildiv(K, block)):
             stage = k % stages
             T.mbarrier_wait_parity(empty[stage], ((k // stages) & 1) ^ 1)
-            T.tma_copy(A[by * block, k * block], a, barrier=full[stage])
-            T.tma_copy(B[k * block, bx * block], b, barrier=full[stage])
+            T.tma_copy(A[by * block, k * block], a[stage, :, :], barrier=full[stage])
+            T.tma_copy(B[k * block, bx * block], b[stage, :, :], barrier=full[stage])
             T.mbarrier_arrive(full[stage])
 
     @T.macro
@@ -58,7 +62,7 @@ def roles_beside_each_other(M, N, K, block, stages=1, by_thread=True):
         T.clear(c)
         for k in T.Pipelined(T.ceildiv(K, block), num_stages=2):
             T.mbarrier_wait_parity(full[k % stages], (k // stages) & 1)
-            T.wgmma_gemm(a, b, c)
+            T.wgmma_gemm(a[k % stages, :, :], b[k % stages, :, :], c)
             T.wait_wgmma(0)
             T.mbarrier_arrive(empty[k % stages])
         T.copy(c, C[by * block, bx * block])
@@ -66,8 +70,8 @@ def roles_beside_each_other(M, N, K, block, stages=1, by_thread=True):
     @T.prim_func
     def gemm(A: T.Tensor((M, K), "float16"), B: T.Tensor((K, N), "float16"), C: T.Tensor((M, N))):
         with T.Kernel(T.ceildiv(N, block), T.ceildiv(M, block), threads=256) as (bx, by):
-            a = T.alloc_shared((block, block), "float16")
-            b = T.alloc_shared((block, block), "float16")
+            a = T.alloc_shared((stages, block, block), "float16")
+            b = T.alloc_shared((stages, block, block), "float16")
             c = T.alloc_fragment((block, block), "float32")
             full = T.alloc_barrier([128] * stages)
             empty = T.alloc_barrier([128] * stages)
@@ -124,7 +128,7 @@ def run_time_turns(block=32):
     @T.prim_func
     def total(A: T.Tensor((8, block), "float32"), n: T.int32, C: T.Tensor((block,), "float32")):
         with T.Kernel(1, threads=256) as bx:
-            row = T.alloc_shared((block,), "float32")
+            row = T.alloc_shared((2, block), "float32")
             out = T.alloc_fragment((block,), "float32")
             full = T.alloc_barrier([128] * 2)
             empty = T.alloc_barrier([128] * 2)
@@ -132,7 +136,7 @@ def run_time_turns(block=32):
             with T.ws(1):
                 for k in T.serial(n):
                     T.barrier_wait(empty[k % 2], (k // 2 + 1) % 2)
-                    T.copy(A[k, 0], row)
+                    T.copy(A[k, 0], row[k % 2, :])
                     T.barrier_arrive(full[k % 2])
                     if k == n - 1:
                         T.barrier_arrive(last)
@@ -141,7 +145,7 @@ def run_time_turns(block=32):
                 for k in T.serial(n):
                     T.barrier_wait(full[k % 2], (k // 2) % 2)
                     for i in T.Parallel(block):
-                        out[i] += row[i]
+                        out[i] += row[k % 2, i]
                     T.barrier_arrive(empty[k % 2])
                     if k == n - 1:
                         T.barrier_wait(last, 0)
