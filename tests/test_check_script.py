@@ -524,3 +524,55 @@ def test_a_tuned_kernel_without_a_configuration_is_refused(check):
     code, report, found = check(TILELANG.replace('"kind": "float32"', '"kind": "no_such"'))
     assert (code, found["how"]) == (1, "refused")
     assert "no_such" in report
+
+
+def test_indices_of_what_is_not_known_are_in_range_and_differ(check):
+    code, _, _ = check(
+        """
+        scores = scale(4096)(torch.randn(4096, device="cuda").half()).view(64, 64)
+        indices = scores.topk(4, dim=-1).indices
+        assert indices.shape == (64, 4) and indices.is_cuda
+        assert all(len(set(row)) == 4 and 0 <= min(row) <= max(row) < 64 for row in indices.tolist())
+        assert scores.topk(4).values.dtype == torch.float16
+        assert indices.flatten().bincount(minlength=64).sum().item() == 256
+        """
+    )
+    assert code == 0
+
+
+def test_large_masks_that_are_not_known_take_no_memory(check):
+    code, _, _ = check(
+        """
+        scale(64)
+        x = torch.randn(1 << 18, 1 << 18, device="cuda")
+        mask = torch.isfinite(x)
+        assert x[mask].shape == (1 << 36,)
+        assert mask.nonzero().shape == (1 << 36, 2)
+        torch.testing.assert_close(x[mask], x[mask])
+        """
+    )
+    assert code == 0
+
+
+def test_views_and_written_sizes_are_no_inputs_of_a_profiler(check):
+    code, _, found = check(
+        """
+        @tile2triton.kernel
+        def copied(X, block=64):
+            n = T.const("n")
+            X: T.Tensor((n, T.ceildiv(n, 8)), "float32")
+            Y = T.empty((n, T.ceildiv(n, 8)), "float32")
+            with T.Kernel(T.ceildiv(n * T.ceildiv(n, 8), block), threads=128) as b:
+                flat = T.Tensor((n * T.ceildiv(n, 8),), "float32", X.data)
+                flat_out = T.Tensor((n * T.ceildiv(n, 8),), "float32", Y.data)
+                x = T.alloc_fragment((block,), "float32")
+                T.copy(flat[b * block], x)
+                T.copy(x, flat_out[b * block])
+            return Y
+
+        profiler = copied.compile(n=100).get_profiler()
+        profiler.assert_allclose(lambda x: x)
+        profiler.do_bench()
+        """
+    )
+    assert code == 0, found["traceback"]

@@ -13,10 +13,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import FrameType, ModuleType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 import torch
+
+_OF_TENSORS = frozenset(
+    "shape dtype device ndim size dim numel stride is_cuda element_size".split()
+)
 
 
 class Absent:
@@ -33,12 +37,18 @@ class Absent:
             if tensor.requires_grad and tensor.grad is None:
                 tensor.grad = torch.empty_like(tensor)
 
-    def __getattr__(self, name: str) -> Absent:
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name in _OF_TENSORS and self._tensors:
+            # Most functions give something of the shape of what they get.
+            return getattr(self._tensors[0], name)
         return Absent(f"{self.__name__}.{name}", self._tensors)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Absent:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and isinstance(args[0], (FunctionType, type)):
+            # As a decorator it leaves what it decorates.
+            return args[0]
         return self._with((args, kwargs))
 
     def _with(self, given: Any) -> Absent:

@@ -115,17 +115,6 @@ class Stream:
     def __exit__(self, *_: object) -> None: ...
 
 
-class Graph:
-    """A CUDA graph; what is captured runs once, as shapes."""
-
-    def replay(self) -> None: ...
-
-    def reset(self) -> None: ...
-
-    def pool(self) -> tuple[int, int]:
-        return (0, 0)
-
-
 class Nowhere:
     """A context that changes nothing: a device, a stream, a graph's capture."""
 
@@ -135,6 +124,38 @@ class Nowhere:
         return self
 
     def __exit__(self, *_: object) -> None: ...
+
+
+class Profile(Nowhere):
+    """A profiler that has seen nothing."""
+
+    def key_averages(self, *_: Any, **__: Any) -> Profile:
+        return self
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+    def table(self, *_: Any, **__: Any) -> str:
+        return ""
+
+    def step(self) -> None: ...
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def export_chrome_trace(self, path: str) -> None: ...
+
+
+class Graph:
+    """A CUDA graph; what is captured runs once, as shapes."""
+
+    def replay(self) -> None: ...
+
+    def reset(self) -> None: ...
+
+    def pool(self) -> tuple[int, int]:
+        return (0, 0)
 
 
 @contextlib.contextmanager
@@ -208,6 +229,7 @@ def _replacements(target: Target) -> dict[str, Any]:
         "torch.cuda.nvtx.range_push": _nothing,
         "torch.cuda.nvtx.range_pop": _nothing,
         "torch.Generator": _generator,
+        "torch.profiler.profile": Profile,
         "torch.compile": _as_it_is,
         "tile2triton.measure.do_bench": do_bench,
         "triton.testing.do_bench": do_bench,
@@ -215,9 +237,23 @@ def _replacements(target: Target) -> dict[str, Any]:
     }
 
 
-def do_bench(fn: Any, *_: Any, quantiles: Any = None, return_mode: str = "mean", **__: Any) -> Any:
-    """Call `fn` once, so that its kernels are seen; every time is `MILLISECONDS`."""
-    fn()
+OPTIONS = frozenset(
+    "warmup rep _n_warmup _n_repeat n_warmup n_repeat grad_to_none fast_flush backend device "
+    "cache_size early_stop_baseline prepare input_tensors".split()
+)
+
+
+def do_bench(
+    fn: Any, *given: Any, quantiles: Any = None, return_mode: str = "mean", **named: Any
+) -> Any:
+    """Call `fn` once, so that its kernels are seen; every time is `MILLISECONDS`.
+
+    What is no option of any `do_bench`, tensors first of all, goes to `fn`.
+    """
+    if any(isinstance(value, torch.Tensor) for value in given):
+        fn(*given, **{key: value for key, value in named.items() if key not in OPTIONS})
+    else:
+        fn()
     if quantiles:
         return MILLISECONDS if len(quantiles) == 1 else [MILLISECONDS for _ in quantiles]
     return [MILLISECONDS] if return_mode == "all" else MILLISECONDS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 import functools
 import inspect
@@ -20,6 +21,7 @@ from tile2triton.diagnostics import Diagnostic, TileError
 from tile2triton.module_cache import write_module
 from tile2triton.runtime import import_module, require_one_device
 from tile2triton.targets import target
+from tile2triton.tilelang.parameters import Symbol
 
 if TYPE_CHECKING:
     from tile2triton.frontend.compiled import CompiledKernel
@@ -112,19 +114,11 @@ def declared(given: dict[str, Any], facts: Facts) -> dict[str, Any]:
     for name, value in given.items():
         tensor = facts.tensors.get(name)
         if isinstance(value, Absent) and tensor is not None:
-            shape = [extent_of(extent, sizes) for extent in tensor.shape]
-            if None not in shape:
+            # Where the size is not known either, the launch refuses the stand-in.
+            with contextlib.suppress(NameError, ArithmeticError):
+                shape = [Symbol(ast.unparse(extent)).value(sizes) for extent in tensor.shape]
                 made[name] = torch.empty(shape, dtype=_torch_dtype(tensor.dtype), device="cuda")
     return made
-
-
-def extent_of(extent: ast.expr, sizes: dict[str, Any]) -> int | None:
-    """The size that an extent comes to, where it is known."""
-    code = compile(ast.fix_missing_locations(ast.Expression(extent)), "<extent>", "eval")
-    try:
-        return int(eval(code, {"__builtins__": {}}, sizes))
-    except (NameError, ArithmeticError):
-        return None
 
 
 def _torch_dtype(dtype: str) -> torch.dtype:

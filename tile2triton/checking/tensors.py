@@ -113,6 +113,8 @@ class Tensors(FakeTensorMode):  # type: ignore[misc]
         values, computed = self._computed(func, args, kwargs, tensors)
         if computed:
             return self._known(values, tensors)
+        if func in ORDERING and args[0].numel() <= MOST_ELEMENTS:
+            return self._ordered(func, args, kwargs, tensors)
         guess = guessed(func.name(), [_guess_of(x) for x in args])
         try:
             result = super().__torch_dispatch__(func, types, args, kwargs)
@@ -121,7 +123,7 @@ class Tensors(FakeTensorMode):  # type: ignore[misc]
             DynamicOutputShapeException,
             UnsupportedOperatorException,
         ):
-            result = _mapped(self._shape_of, self._stand_in(func, args, kwargs))
+            result = self._stand_in(func, types, args, kwargs)
         for tensor in written:
             forget(tensor)
             notes_of(tensor).guess = guess
@@ -151,6 +153,25 @@ class Tensors(FakeTensorMode):  # type: ignore[misc]
 
         return _mapped(noted, values)
 
+    def _ordered(self, func: Any, args: Any, kwargs: Any, tensors: list[torch.Tensor]) -> Any:
+        """The result of sorting what is not known: its indices are those of random numbers."""
+        with no_dispatch():
+            drawn = torch.rand(tuple(args[0].shape), dtype=torch.float64)
+            values = func(drawn, *args[1:], **kwargs)
+        result = self._known(values, tensors)
+        for tensor in _tensors_in((result,)):
+            if tensor.dtype == torch.float64:
+                return (self._alike(tensor, args[0].dtype, tensors), *result[1:])
+        return result
+
+    def _alike(
+        self, tensor: torch.Tensor, dtype: torch.dtype, tensors: list[torch.Tensor]
+    ) -> torch.Tensor:
+        """A tensor of that shape whose values are not known."""
+        made = self._made(tuple(tensor.shape), dtype)
+        notes_of(made).device = self._device_of(tensors)
+        return made
+
     def _device_of(self, tensors: list[torch.Tensor]) -> torch.device:
         return next((GPU for x in tensors if is_on_gpu(x)), self.device)
 
@@ -179,8 +200,27 @@ class Tensors(FakeTensorMode):  # type: ignore[misc]
             return None, False
         return result, True
 
-    def _stand_in(self, func: Any, args: Any, kwargs: Any) -> Any:
+    def _stand_in(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """The largest result of an operator whose shape hangs on values that are not known."""
+        if func is ATEN.index.Tensor:
+            # A mask is a tensor of indices for each of its dimensions.
+            indices = [one for mask in args[1] for one in self._indices(mask)]
+            return super().__torch_dispatch__(func, types, (args[0], indices), kwargs)
+        if func is ATEN.nonzero.default:
+            return self._made((args[0].numel(), args[0].dim()), torch.int64)
+        if func is ATEN.masked_select.default:
+            return self._made((args[0].numel(),), args[0].dtype)
+        return _mapped(self._shape_of, self._of_ones(func, args, kwargs))
+
+    def _indices(self, mask: Any) -> list[Any]:
+        if not isinstance(mask, torch.Tensor) or mask.dtype != torch.bool:
+            return [mask]
+        return [self._made((mask.numel(),), torch.int64) for _ in range(mask.dim())]
+
+    def _made(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+        return FakeTensor(self, torch.empty(shape, dtype=dtype, device="meta"), CPU)
+
+    def _of_ones(self, func: Any, args: Any, kwargs: Any) -> Any:
         ones, named = _mapped(_ones, args), {k: _mapped(_ones, x) for k, x in kwargs.items()}
         with no_dispatch():
             return func(*ones, **named)
@@ -287,6 +327,17 @@ _EMPTY = (
     ATEN.new_empty_strided.default,
 )
 _PRODUCTS = (ATEN.mm.default, ATEN.bmm.default, ATEN.addmm.default, ATEN.baddbmm.default)
+
+
+# What gives indices, and values before them.
+ORDERING = (
+    ATEN.topk.default,
+    ATEN.sort.default,
+    ATEN.sort.stable,
+    ATEN.argsort.default,
+    ATEN.argmax.default,
+    ATEN.argmin.default,
+)
 
 
 def _is_costly(func: Any, args: Any) -> bool:
