@@ -37,9 +37,9 @@ A file of tests, or any after `-m pytest`, is run by pytest. Any other file name
 
 Small tensors, up to 2**20 integers or 2**16 other numbers, keep their values, so that lengths and
 indices steer the script. What a kernel would have computed is not known: comparisons of tensors
-are not made, tensors that are not known count as ones, and a time is 1 ms. The report
-counts these. Of a package that is not installed, stand-ins are imported; no kernel takes what
-they give.
+are not made, tensors that are not known count as ones, sorting them gives a random order, and a
+time is 1 ms. The report counts these. Of a package that is not installed, stand-ins are imported:
+what they give is taken for what a kernel declares, and is compared with nothing.
 """
 
 

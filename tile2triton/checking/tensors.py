@@ -5,7 +5,7 @@ one on the CPU, since it refuses to differentiate on a GPU whose driver is not t
 that the script sees is kept beside it. Beside it too are its values, where they are known at small
 cost, so that lengths, offsets and masks can steer the script as they would.
 
-What is not known counts as tensors of ones, see `guesses`.
+What is not known counts as tensors of ones, see `guesses`; its order is that of random numbers.
 """
 
 from __future__ import annotations
