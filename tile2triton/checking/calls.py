@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
 import torch
@@ -62,7 +63,7 @@ class Calls(TorchFunctionMode):  # type: ignore[misc]
             torch.Tensor.__int__: lambda x: int(self._item(x)),
             torch.Tensor.__float__: lambda x: float(self._item(x)),
             torch.Tensor.__index__: lambda x: int(self._item(x)),
-            torch.Tensor.tolist: self._list,
+            torch.Tensor.tolist: self.tolist,
             torch.Tensor.numpy: self._array,
             torch.Tensor.__array__: self._array,
             torch.Tensor.data_ptr: _address,
@@ -176,7 +177,7 @@ class Calls(TorchFunctionMode):  # type: ignore[misc]
         self._guessed(tensor)
         return scalar_of(tensor)
 
-    def _list(self, tensor: torch.Tensor) -> Any:
+    def tolist(self, tensor: torch.Tensor) -> Any:
         self._guessed(tensor)
         values = array_of(tensor)
         with no_dispatch():
@@ -251,6 +252,7 @@ def answering(counts: Counts) -> Iterator[None]:
     own_device = FakeTensor.device.fget
     replaced = (
         (FakeTensor, "device", property(device)),
+        (FakeTensor, "tolist", lambda tensor: calls.tolist(tensor)),
         (torch.testing, "assert_close", assert_close(counts)),
         (torch, "inference_mode", _inference_mode),
         (torch, "set_default_device", calls.set_default_device),
@@ -328,7 +330,10 @@ _ARITHMETIC = frozenset(
 
 def _place() -> str:
     """The line of the script that asked."""
-    for frame in inspect.stack()[2:]:
-        if "/torch/" not in frame.filename and "/tile2triton/" not in frame.filename:
-            return f"{frame.filename}:{frame.lineno}"
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if "/torch/" not in name and "/tile2triton/" not in name:
+            return f"{name}:{frame.f_lineno}"
+        frame = frame.f_back
     return "?"

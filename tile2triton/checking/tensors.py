@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -43,9 +43,10 @@ MOST_MULTIPLICATIONS = 1 << 26
 
 @dataclass
 class Memory:
-    """What views of one storage share: whether the values in it are known."""
+    """What views of one storage share: whether its values are known, and what stands for them."""
 
     known: bool = True
+    guess: Guess = UNKNOWN
 
 
 @dataclass
@@ -54,9 +55,7 @@ class Notes:
 
     device: torch.device = CPU
     values: torch.Tensor | None = None
-    memory: Memory | None = None
-    # What stands for every element where the values are not known.
-    guess: Guess = UNKNOWN
+    memory: Memory = field(default_factory=Memory)
 
 
 def notes_of(tensor: torch.Tensor) -> Notes:
@@ -72,17 +71,16 @@ def values_of(tensor: torch.Tensor) -> torch.Tensor | None:
     if not isinstance(tensor, FakeTensor):
         return tensor
     notes = notes_of(tensor)
-    if notes.values is None or (notes.memory is not None and not notes.memory.known):
+    if notes.values is None or not notes.memory.known:
         return None
     return notes.values
 
 
-def forget(tensor: torch.Tensor) -> None:
+def forget(tensor: torch.Tensor, guess: Guess = UNKNOWN) -> None:
     """From now on the values of the tensor, and of all views of it, are not known."""
-    notes = notes_of(tensor)
-    notes.guess = UNKNOWN
-    if notes.memory is not None:
-        notes.memory.known = False
+    memory = notes_of(tensor).memory
+    memory.known = False
+    memory.guess = guess
 
 
 class Tensors(FakeTensorMode):  # type: ignore[misc]
@@ -125,14 +123,17 @@ class Tensors(FakeTensorMode):  # type: ignore[misc]
         ):
             result = self._stand_in(func, types, args, kwargs)
         for tensor in written:
-            forget(tensor)
-            notes_of(tensor).guess = guess
+            forget(tensor, guess)
         device = self._device_of(tensors)
         given = {id(x) for x in tensors}
         for tensor in _tensors_in((result,)):
             if isinstance(tensor, FakeTensor) and id(tensor) not in given:
                 notes = notes_of(tensor)
-                notes.device, notes.guess = device, guess
+                notes.device = device
+                if func.is_view:
+                    notes.memory = notes_of(args[0]).memory
+                else:
+                    notes.memory.guess = guess
         return result
 
     def _known(self, values: Any, tensors: list[torch.Tensor]) -> Any:
@@ -251,7 +252,7 @@ def scalar_of(tensor: torch.Tensor) -> Guess:
     if values is not None:
         with no_dispatch():
             return values.item()  # type: ignore[no-any-return]
-    return _typed(notes_of(tensor).guess, tensor.dtype)
+    return _typed(notes_of(tensor).memory.guess, tensor.dtype)
 
 
 def array_of(tensor: torch.Tensor) -> torch.Tensor:
@@ -260,7 +261,7 @@ def array_of(tensor: torch.Tensor) -> torch.Tensor:
     with no_dispatch():
         if values is not None:
             return values
-        return torch.full(tuple(tensor.shape), notes_of(tensor).guess, dtype=tensor.dtype)
+        return torch.full(tuple(tensor.shape), notes_of(tensor).memory.guess, dtype=tensor.dtype)
 
 
 def _typed(guess: Guess, dtype: torch.dtype) -> Guess:
@@ -303,7 +304,7 @@ def _memory_of(value: torch.Tensor, tensors: list[torch.Tensor]) -> Memory:
         given = values_of(tensor)
         if isinstance(tensor, FakeTensor) and given is not None:
             if given.untyped_storage()._cdata == storage:
-                return notes_of(tensor).memory or Memory()
+                return notes_of(tensor).memory
     return Memory()
 
 
@@ -368,4 +369,4 @@ def _guess_of(value: Any) -> Any:
     if values is not None and values.numel() == 1:
         with no_dispatch():
             return values.item()
-    return notes_of(value).guess
+    return notes_of(value).memory.guess
