@@ -26,7 +26,8 @@ def loop_header(lowering: Lowering, loop: ast.For) -> ast.expr:
         parts = parts[1:]
     if operator.name == "Pipelined":
         stages = arguments["num_stages"]
-        if isinstance(stages, ast.Constant) and stages.value in (0, None):
+        # Launchers ask for one stage, so that a plain range is one of a single stage too.
+        if isinstance(stages, ast.Constant) and stages.value in (0, 1, None):
             return _call("range", parts)
         header = _call("tl.range", parts)
         header.keywords.append(ast.keyword("num_stages", stages))

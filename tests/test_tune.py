@@ -5,6 +5,7 @@ import math
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import torch
 import tile2triton
 import tile2triton.language as T
 from tests.kernels.gemm_relu import gemm_relu
-from tests.tuning_machine import IN_PROCESS, IN_PROCESSES
+from tests.tuning_machine import IN_PROCESS, IN_PROCESSES, Inline, compiled
 from tile2triton.supply import TensorSupplyType
 from tile2triton.tune import (
     AutoTuner,
@@ -197,6 +198,55 @@ def test_configurations_that_fail_are_rows_and_the_others_go_on():
     for row, (_, _, reason) in zip(rows, FAULTS, strict=False):
         assert reason in row.reason
         assert row.latency is None
+
+
+def test_kernels_compile_while_others_are_being_made(monkeypatch):
+    compiling = threading.Event()
+
+    def compiler():
+        inline = Inline(compiled)
+        ask = inline.ask
+
+        def told(question, seconds):
+            compiling.set()
+            return ask(question, seconds)
+
+        inline.ask = told
+        return inline
+
+    monkeypatch.setattr(
+        tuning, "this_machine", lambda: dataclasses.replace(IN_PROCESS, compiler=compiler)
+    )
+
+    @autotune(configs=[{"block": 32}, {"block": 64}], **QUICK)
+    @tile2triton.kernel(out_idx=[-1])
+    def waiting(n, block):
+        assert block == 32 or compiling.wait(60), "the first waits for the second"
+
+        @T.prim_func
+        def main(A: T.Tensor((n,), "float32"), C: T.Tensor((n,), "float32")):
+            with T.Kernel(T.ceildiv(n, block), threads=128) as bx:
+                T.copy(A[bx * block : (bx + 1) * block], C[bx * block : (bx + 1) * block])
+
+        return main
+
+    assert statuses(waiting(128)) == ["measured", "measured"]
+
+
+def test_one_stage_and_none_are_one_kernel():
+    @autotune(configs=[{"stages": 0}, {"stages": 1}, {"stages": 2}], **QUICK)
+    @tile2triton.kernel(out_idx=[-1])
+    def staged(n, stages):
+        @T.prim_func
+        def main(A: T.Tensor((n,), "float32"), C: T.Tensor((n,), "float32")):
+            with T.Kernel(1, threads=128):
+                for k in T.Pipelined(n // 32, num_stages=stages):
+                    T.copy(A[k * 32 : k * 32 + 32], C[k * 32 : k * 32 + 32])
+
+        return main
+
+    reasons = [row.reason for row in staged(128).tuning_report.rows]
+    assert reasons == ["", "is the same kernel as stages=0", ""]
 
 
 ENDS = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,26 +27,28 @@ class Candidate:
     stored: Stored
 
 
-def candidates(
-    configs: Iterable[Config], make: Make, progress: Callable[[], object]
-) -> tuple[list[Candidate], dict[int, Exception]]:
-    """The configurations that make kernels, and why the others do not, by number.
+@dataclass(frozen=True)
+class Refused:
+    """A configuration that makes no kernel."""
+
+    index: int
+    error: Exception
+
+
+def candidates(configs: Iterable[Config], make: Make) -> Iterator[Candidate | Refused]:
+    """Each configuration as a kernel, or why it makes none, as they come.
 
     What Python raises in the user's own code, such as a failed assertion on tile sizes, refuses a
     configuration like our own errors do.
     """
-    made: list[Candidate] = []
-    refusals: dict[int, Exception] = {}
     for index, config in enumerate(configs):
         try:
             kernel = make(config)
         except Exception as error:
-            refusals[index] = error
+            yield Refused(index, error)
         else:
             path = write_module(kernel.triton_source, kernel.name)
-            made.append(Candidate(index, config, kernel, path, stored_tensors(kernel.program)))
-        progress()
-    return made, refusals
+            yield Candidate(index, config, kernel, path, stored_tensors(kernel.program))
 
 
 def said(error: Exception) -> str:

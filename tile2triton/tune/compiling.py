@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tile2triton.resources import too_large
@@ -19,18 +19,22 @@ SECONDS = 300.0
 
 
 def compile_all(
-    candidates: Sequence[Candidate],
+    candidates: Iterable[Candidate],
     files_of: Callable[[Candidate], Files],
     machine: Machine,
     done: Callable[[Candidate, Row | None], object],
+    most: int,
 ) -> None:
-    """Compile every candidate; `done` gets a row for each that does not compile, or None."""
+    """Compile every candidate, of `most`, while others are being made.
+
+    `done` gets a row for each that does not compile, or None.
+    """
 
     def compiled(process: Worker, candidate: Candidate) -> Row | None:
         answer = process.ask(_question(candidate, files_of(candidate), machine), SECONDS)
         return _judged(candidate, answer, machine)
 
-    processes = [machine.compiler() for _ in range(min(machine.processes, len(candidates)))]
+    processes = [machine.compiler() for _ in range(min(machine.processes, most))]
     share_out(candidates, processes, compiled, done)
 
 

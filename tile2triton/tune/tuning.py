@@ -12,17 +12,17 @@ from typing import Any
 from tile2triton.diagnostics import TileError
 from tile2triton.observing import observer, refusals_of
 from tile2triton.tune import store
-from tile2triton.tune.candidates import Candidate, candidates, said
+from tile2triton.tune.candidates import Candidate, said
 from tile2triton.tune.compiling import compile_all
 from tile2triton.tune.described import described, source_of
-from tile2triton.tune.expected import Files, Reference
-from tile2triton.tune.inputs import Inputs, get_autotune_inputs
+from tile2triton.tune.inputs import get_autotune_inputs
 from tile2triton.tune.machine import Machine, this_machine
 from tile2triton.tune.measuring import measure_all
 from tile2triton.tune.progress import Progress
 from tile2triton.tune.report import Row, TuningReport
 from tile2triton.tune.report import described as as_keywords
 from tile2triton.tune.request import Request, Tuned, measured_by, nothing_left, nothing_made
+from tile2triton.tune.trial import Trial
 from tile2triton.tune.untuned import first_that_compiles, first_that_is_made
 
 
@@ -57,18 +57,7 @@ def _measured(request: Request, machine: Machine) -> tuple[Tuned, int]:
         Progress(request.name, len(request.configs)) as progress,
         tempfile.TemporaryDirectory(prefix="tile2triton-tuning-") as folder,
     ):
-        progress.phase("transpile")
-        made, refused = candidates(request.configs, request.make, progress.advance)
-        if not made:
-            raise nothing_made(request.name, machine.chip, request.configs, refused)
-        for index, error in refused.items():
-            rows[index] = Row(request.configs[index], "refused", reason=said(error))
-        # Options that change nothing here make the same kernel, which is tried once.
-        first = {one.path: one for one in reversed(made)}
-        again = [one for one in made if first[one.path] is not one]
-        made = [one for one in made if first[one.path] is one]
-        reference = Reference(request.settings)
-        files = _files(made, request, reference, Path(folder), machine)
+        trial = Trial(request, machine, Path(folder), progress.advance)
 
         def compiled(candidate: Candidate, row: Row | None) -> None:
             if row is not None:
@@ -79,18 +68,23 @@ def _measured(request: Request, machine: Machine) -> tuple[Tuned, int]:
             rows[candidate.index] = row
             progress.advance(row.latency if row.is_measured else None)
 
-        progress.phase("compile", len(made))
-        compile_all(made, lambda one: files[one.index], machine, compiled)
-        left = [one for one in made if one.index not in rows]
+        progress.phase("compile")
+        compile_all(trial.distinct(), trial.files_of, machine, compiled, len(request.configs))
+        trial.end()
+        if not trial.first:
+            raise nothing_made(request.name, machine.chip, request.configs, trial.refused)
+        left = [one for one in trial.first.values() if one.index not in rows]
         progress.phase("measure", len(left))
-        measure_all(left, lambda one: files[one.index], machine, request.settings, measured)
-    rows.update((one.index, _same_row(one, rows, first[one.path])) for one in again)
+        measure_all(left, trial.files_of, machine, request.settings, measured)
+    for index, error in trial.refused.items():
+        rows[index] = Row(request.configs[index], "refused", reason=said(error))
+    rows.update((one.index, _same_row(one, rows, trial.first[one.path])) for one in trial.again)
     ordered = tuple(rows[index] for index in range(len(request.configs)))
-    report = TuningReport(request.name, machine.chip, ordered, reference.latency)
+    report = TuningReport(request.name, machine.chip, ordered, trial.reference.latency)
     if report.best is None:
         raise nothing_left(report)
     best = next(index for index, row in enumerate(ordered) if row is report.best)
-    kernel = next(one.kernel for one in made if one.index == best)
+    kernel = next(one.kernel for one in trial.first.values() if one.index == best)
     return measured_by(report, kernel, request.configs[best]), best
 
 
@@ -98,38 +92,6 @@ def _same_row(candidate: Candidate, rows: Mapping[int, Row], first: Candidate) -
     """The row of a candidate that is the same kernel as an earlier one."""
     reason = f"is the same kernel as {as_keywords(first.config)}"
     return dataclasses.replace(rows[first.index], config=candidate.config, reason=reason)
-
-
-def _files(
-    made: Sequence[Candidate],
-    request: Request,
-    reference: Reference,
-    folder: Path,
-    machine: Machine,
-) -> dict[int, Files]:
-    """What each candidate is measured on, by its number; equal inputs are one file."""
-    settings = request.settings
-    inputs = Inputs(request.call, settings.supply_prog, settings.supply_type, machine.devices[0])
-    by_key: dict[object, Files] = {}
-    found = {}
-    for candidate in made:
-        key = inputs.key_of(candidate.kernel)
-        if key not in by_key:
-            values = inputs.of(candidate.kernel)
-            by_key[key] = reference.files(values, folder)
-            reference.time(values)
-        found[candidate.index] = by_key[key]
-    _give_memory_back()
-    return found
-
-
-def _give_memory_back() -> None:
-    """Let the measuring processes have the memory of what was made up here."""
-    import torch
-
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-        torch.cuda.empty_cache()
 
 
 def _is_interpreted(call: Sequence[Any] | None) -> bool:
