@@ -28,6 +28,7 @@ from rewrites.environment import Names
 from rewrites.erasures import set_down
 from rewrites.errors import refuse
 from rewrites.facts import Facts
+from rewrites.lane_fills import by_element
 from rewrites.lane_memory import LaneMemory
 from rewrites.nodes import Blank, Comment
 from rewrites.quote import expr, place
@@ -52,6 +53,8 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
                 threads.learn(node)
         varying = varying_names(block.body, threads, facts)
         _refuse_views(block, varying)
+        arrays = {name for name, _ in local_arrays(block.body)} & varying
+        block.body = by_element(block.body, arrays, names, facts)
         if varying or any(is_thread_call(node) for node in walk(block)):
             spread = _Spread(threads, varying, names, facts)
             block.body = spread.block(block.body) or [ast.Pass()]

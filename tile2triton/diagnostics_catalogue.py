@@ -1104,8 +1104,8 @@ CATALOGUE: dict[str, Entry] = {
             "The programs of a launch run in any order, and some may start after others have "
             "ended. What must see all results of a kernel belongs in the next one."
         ),
-        wrong="T.sync_grid()",
-        right="with T.Kernel(n) as i:\n    ...",
+        wrong="T.sync_global()",
+        right="T.sync_grid()",
     ),
     "T2T611": Entry(
         title="An element type that torch does not have",
@@ -1349,5 +1349,24 @@ CATALOGUE: dict[str, Entry] = {
         ),
         wrong='mine = T.alloc_local((4,), "int32")\nbits = T.view(mine, dtype="float32")',
         right='x = T.reinterpret(mine[i], "float32")',
+    ),
+    "T2T717": Entry(
+        title="A barrier for the whole grid inside of a loop or branch",
+        explanation=(
+            "The programs of a launch run in any order, and some may start after others have "
+            "ended. T.sync_grid ends the launch and begins another, which only the T.Kernel block "
+            "itself can do."
+        ),
+        wrong="for k in T.serial(2):\n    T.sync_grid()",
+        right="T.sync_grid()",
+    ),
+    "T2T718": Entry(
+        title="A value on the chip is needed in another launch",
+        explanation=(
+            "What follows T.sync_grid is a launch of its own. Tiles and variables begin without "
+            "values there; tensors in global memory keep theirs."
+        ),
+        wrong="T.copy(A, tile)\nT.sync_grid()\nT.copy(tile, C)",
+        right="T.sync_grid()\nT.copy(A, tile)\nT.copy(tile, C)",
     ),
 }

@@ -18,6 +18,7 @@ from rewrites import (
     separate_accesses,
     sequence_roles,
     share_addresses,
+    split_grids,
     split_tiles,
     spread_threads,
     tidy_names,
@@ -43,6 +44,7 @@ PIPELINE = tuple(
     for module in (
         check_operators,
         remove_jumps,
+        split_grids,
         sequence_roles,
         erase_protocol,
         spread_threads,

@@ -35,7 +35,7 @@ def test_conditions_of_each_thread_are_masks(columns, threads, block):
     expect(marked_in_place(4, columns, threads, block), (start, end), right)
 
 
-@pytest.mark.parametrize("kind", ["variable", "array", "loop"])
+@pytest.mark.parametrize("kind", ["variable", "array", "fill", "loop"])
 @pytest.mark.parametrize(("rows", "columns", "threads"), [(128, 16, 64), (100, 7, 96)])
 def test_each_thread_has_its_own_variables(kind, rows, columns, threads):
     a, b = torch.randn(rows, columns), torch.randn(columns)

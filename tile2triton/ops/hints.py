@@ -189,6 +189,18 @@ def sync_threads(barrier_id: Any = None, arrive_count: Any = None) -> Any:
     """
 
 
+def sync_grid() -> Any:
+    """Wait for every program of the kernel, so that what they wrote to tensors can be read.
+
+    It stands in the T.Kernel block itself. What follows is a launch of its own, so that tiles and
+    variables have no values there.
+
+    | form | meaning | Triton |
+    |---|---|---|
+    | `T.sync_grid()` | a barrier of all programs | a second kernel, launched behind the first |
+    """
+
+
 def check_swizzle(call: ast.Call, facts: Facts) -> Iterator[Problem]:
     """The panel is a positive number, the order one that exists."""
     arguments = USE_SWIZZLE.arguments(call)
@@ -282,6 +294,7 @@ ASSUME = Operator(
 SYNC_THREADS = Operator(
     surface=sync_threads, lower=lower_barrier, kind="statement", reference=no_effect
 )
+SYNC_GRID = Operator(surface=sync_grid, kind="statement", reference=no_effect)
 ERASED = tuple(
     Operator(surface=surface, kind="hint", reference=no_effect)
     for surface in (
@@ -303,4 +316,4 @@ ERASED = tuple(
     )
 )
 
-OPERATORS = (USE_SWIZZLE, ANNOTATE_SAFE_VALUE, ASSUME, SYNC_THREADS, *ERASED)
+OPERATORS = (USE_SWIZZLE, ANNOTATE_SAFE_VALUE, ASSUME, SYNC_THREADS, SYNC_GRID, *ERASED)

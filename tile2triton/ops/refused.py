@@ -146,7 +146,7 @@ GROUPS: tuple[tuple[Refusal, str], ...] = (
     ),
     (_GATHERING_COPIES, "tma_gather4 tma_gather4_bytes tma_scatter4 tma_load"),
     (_FIXED_POINT, "lookup_param q_multiply_shift q_multiply_shift_per_axis"),
-    (_GRID_BARRIER, "sync_grid sync_global"),
+    (_GRID_BARRIER, "sync_global"),
 )
 
 REFUSED: dict[str, Refusal] = {name: refusal for refusal, names in GROUPS for name in names.split()}

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from rewrites import sequence_roles, spread_threads
+from rewrites import sequence_roles, split_grids, spread_threads
 from rewrites.facts import Program
 from rewrites.quote import copy_tree
 
@@ -14,12 +14,14 @@ def in_sequence(program: Program) -> Program:
     not satisfied is found out, whatever `erase_protocol` proved of it.
     """
     if not sequence_roles.uses_threads(program.tree, program.facts):
-        return program
+        tree = split_grids.run(copy_tree(program.tree), replace(program.facts, erased=[]))
+        return Program(tree, program.facts)
     facts = replace(
         program.facts,
         erased=[],
         tiles=dict(program.facts.tiles),
         variables=dict(program.facts.variables),
     )
-    tree = sequence_roles.run(copy_tree(program.tree), facts)
+    tree = split_grids.run(copy_tree(program.tree), facts)
+    tree = sequence_roles.run(tree, facts)
     return Program(spread_threads.run(tree, facts), facts)

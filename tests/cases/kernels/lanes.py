@@ -70,6 +70,17 @@ def row_products(rows, columns, threads, kind):
                 for k in T.serial(columns):
                     sums[0] += A[row, k] * B[k]
                 C[row] = sums[0]
+            if kind == "fill":
+                parts = T.alloc_local((2, 3), "float32")
+                T.fill(parts, 1.0)
+                most = T.alloc_local((1,), "float32")
+                T.clear(most)
+                for k in T.serial(columns):
+                    parts[k % 2, k % 3] += A[row, k] * B[k]
+                for p in T.serial(2):
+                    for q in T.serial(3):
+                        most[0] += parts[p, q] - 1.0
+                C[row] = most[0]
             if kind == "loop":
                 for lane in T.thread_binding(0, threads, "threadIdx.x"):
                     one = T.alloc_var("float32", 0.0)
