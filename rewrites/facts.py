@@ -164,6 +164,8 @@ class Facts:
     outputs: tuple[str, ...] = ()
     launches: list[Launch] = field(default_factory=list)
     target: str = "cuda:90"
+    # Bytes that a program may have there.
+    shared_memory: int = 227 * 1024
     operators: Mapping[str, Operator] = field(default_factory=dict)
     # Hints that changed nothing in the tree, by the name the user wrote.
     hints: dict[str, Any] = field(default_factory=dict)

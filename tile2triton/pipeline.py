@@ -9,6 +9,7 @@ from rewrites import (
     delay_reductions,
     drop_stages,
     erase_protocol,
+    fit_stages,
     hoist_first_values,
     join_branches,
     lower_program,
@@ -28,6 +29,7 @@ from rewrites.quote import copy_tree
 from rewrites.shapes import plain_shapes
 from rewrites.tree import names_in
 from tile2triton.ops import OPERATORS
+from tile2triton.targets import BY_NAME
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ PIPELINE = tuple(
         drop_stages,
         split_tiles,
         resolve_views,
+        fit_stages,
         delay_reductions,
         separate_accesses,
         hoist_first_values,
@@ -72,6 +75,7 @@ def lower(program: Program, target: str, after: str | None = None) -> ast.Module
     """
     facts = program.facts
     facts.target = target
+    facts.shared_memory = BY_NAME[target].shared_memory
     facts.operators = OPERATORS
     facts.descriptors = {}
     tree = copy_tree(program.tree)
