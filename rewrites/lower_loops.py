@@ -5,6 +5,7 @@ import ast
 from rewrites.environment import Environment
 from rewrites.errors import refuse
 from rewrites.quote import expr
+from rewrites.shapes import plain_extent
 from rewrites.space import Lowering, Space
 
 
@@ -19,11 +20,7 @@ def loop_header(lowering: Lowering, loop: ast.For) -> ast.expr:
     stride = _step(step, environment)
     environment.add_counter(loop.target.id, start, stop, stride)
     space = Space(lowering)
-    parts = [space.value(start).tree, space.value(stop).tree]
-    if stride != 1:
-        parts.append(space.value(step).tree)
-    elif isinstance(start, ast.Constant) and start.value == 0:
-        parts = parts[1:]
+    parts = _shortest([space.value(part).tree for part in (start, stop, step)])
     if operator.name == "Pipelined":
         stages = arguments["num_stages"]
         # Launchers ask for one stage, so that a plain range is one of a single stage too.
@@ -33,10 +30,10 @@ def loop_header(lowering: Lowering, loop: ast.For) -> ast.expr:
         header.keywords.append(ast.keyword("num_stages", stages))
         return header
     if operator.name == "unroll":
-        static = all(_is_static(part, environment) for part in (start, stop))
-        if static:
+        written = [plain_extent(part) for part in (start, stop, step)]
+        if all(_is_static(part, lowering) for part in written):
             environment.unrolled.add(loop.target.id)
-            return _call("tl.static_range", parts)
+            return _call("tl.static_range", _shortest(written))
         header = _call("tl.range", parts)
         factor = arguments.get("unroll_factor") or ast.Constant(None)
         if isinstance(factor, ast.Constant) and factor.value is None:
@@ -69,9 +66,27 @@ def _step(step: ast.expr, environment: Environment) -> int:
     return interval.low
 
 
-def _is_static(tree: ast.expr, environment: Environment) -> bool:
-    interval = environment.range(tree)
-    return interval.low is not None and interval.low == interval.high
+def _is_static(tree: ast.expr, lowering: Lowering) -> bool:
+    """Whether Triton computes it while it compiles: a call of its own gives a run-time value."""
+    known = {"min", "max", *lowering.facts.constants, *lowering.environment.unrolled}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=identifier) if identifier not in known:
+                return False
+            case ast.Attribute() | ast.Subscript():
+                return False
+    return True
+
+
+def _shortest(parts: list[ast.expr]) -> list[ast.expr]:
+    """Start, stop and step without those that a range has anyway."""
+    start, stop, step = parts
+    match start, step:
+        case ast.Constant(value=0), ast.Constant(value=1):
+            return [stop]
+        case _, ast.Constant(value=1):
+            return [start, stop]
+    return parts
 
 
 def _call(function: str, args: list[ast.expr]) -> ast.Call:

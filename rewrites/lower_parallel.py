@@ -24,6 +24,7 @@ from rewrites.nodes import Blank, Comment
 from rewrites.quote import expr, name, substituted
 from rewrites.ranges import Range
 from rewrites.scalars import as_condition, negate_condition
+from rewrites.shapes import plain_extent
 from rewrites.space import Axis, Lowering, Space, index_list
 from rewrites.stores import filled, store
 from rewrites.tree import names_in, walk
@@ -58,7 +59,7 @@ def axes_of_loop(lowering: Lowering, loop: ast.For) -> tuple[Axis, ...]:
                 f"T.Parallel runs over `{ast.unparse(tree)}`, which is known only at run time",
                 hint="give T.Parallel static extents and guard its body with `if`",
             )
-        axis = _axis(lowering, loop, variable, interval.low, tree)
+        axis = _axis(lowering, loop, variable, interval.low, plain_extent(tree))
         axes[variable] = replace(axis, place=len(axes))
     order = sorted(variables, key=lambda v: _first_use(loop, v, variables))
     return tuple(axes[variable] for variable in order)

@@ -8,7 +8,7 @@ from rewrites.quote import copy_tree, expr
 
 
 def plain_shapes(facts: Facts) -> None:
-    """Write `T.ceildiv(a, b)` in `facts.tensors` as `(a + b - 1) // b`, and its kind likewise."""
+    """Write `T.ceildiv(a, b)` in shapes as `(a + b - 1) // b`, and its kind likewise."""
     facts.tensors = {
         name: replace(
             tensor,
@@ -16,6 +16,10 @@ def plain_shapes(facts: Facts) -> None:
             strides=tuple(plain_extent(stride) for stride in tensor.strides),
         )
         for name, tensor in facts.tensors.items()
+    }
+    facts.tiles = {
+        name: replace(tile, trees=tuple(plain_extent(tree) for tree in tile.trees))
+        for name, tile in facts.tiles.items()
     }
 
 

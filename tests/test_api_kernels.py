@@ -583,16 +583,16 @@ def test_a_language_name_that_does_not_exist_suggests_one():
 
 
 def test_a_type_that_does_not_exist_is_shown_where_it_is_written():
-    with pytest.raises(tile2triton.Error, match=r"T2T110.*`T\.StridedTensor`") as raised:
+    with pytest.raises(tile2triton.Error, match=r"T2T110.*`T\.StripedTensor`") as raised:
 
         @tile2triton.kernel
-        def program(A: T.StridedTensor((4,), (1,), "float32")):
+        def program(A: T.StripedTensor((4,), (1,), "float32")):
             with T.Kernel(1):
                 A[0] = 1
 
     (diagnostic,) = raised.value.diagnostics
     assert diagnostic.filename == __file__
-    assert diagnostic.end - diagnostic.column == len("T.StridedTensor")
+    assert diagnostic.end - diagnostic.column == len("T.StripedTensor")
 
 
 def test_a_pass_config_keeps_copies_off_tma():

@@ -16,6 +16,7 @@ from benchmarks import measure, run
 from benchmarks.contest import Call, Config, Contestant, Inputs, Workload
 from benchmarks.count_lines import PAIRS, TILES, TRITON, count
 from benchmarks.pool import Outcome, Task, run_all
+from tests.child_process import environment_of_a_child
 
 ROOT = Path(__file__).parent.parent
 
@@ -41,7 +42,7 @@ def test_lines_without_code_are_not_counted(tmp_path) -> None:
 )
 def test_hand_written_triton_is_right() -> None:
     """In a process of its own: what Triton compiles to is chosen when a kernel is defined."""
-    environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(ROOT)}
+    environment = environment_of_a_child(TRITON_INTERPRET="1")
     command = [sys.executable, "-m", "tests.hand_written"]
     run = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False

@@ -1,6 +1,9 @@
 """Targets, pass configs and flags of TileLang's: what is a hint, and what is refused."""
 
+from types import SimpleNamespace
+
 import pytest
+import torch
 
 from tests.kernels.gemm_relu import gemm_relu
 from tile2triton.diagnostics import ArgumentError, TileError
@@ -142,6 +145,16 @@ def test_architectures_know_what_their_targets_have():
     assert (hopper.warp_size, mi300.warp_size) == (32, 64)
     assert mi300.max_smem_usage == 64 * 1024
     assert isinstance(get_arch("hip"), CDNA)
+
+
+def test_gpu_of_one_maker_says_nothing_of_the_others(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (9, 0))
+    hopper = SimpleNamespace(multi_processor_count=132, name="H200")
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: hopper)
+    assert get_arch("cuda").name == "H200"
+    mi300 = get_arch("hip")
+    assert (mi300.compute_capability, mi300.compute_max_core) == ("gfx942", 304)
 
 
 @pytest.mark.parametrize("arch", [CUDA({"kind": "cuda", "arch": "sm_80"}), CDNA("hip:gfx942")])

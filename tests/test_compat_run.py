@@ -1,13 +1,11 @@
 """`tile2triton run` and `import tile2triton.compat`: TileLang's programs, unchanged."""
 
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.child_process import environment_of_a_child
 
 ADD = """\
 import sys
@@ -86,12 +84,7 @@ def run(tmp_path):
     """Run Python with arguments in the folder of the test, without a GPU."""
 
     def run(*arguments, **settings):
-        environment = {
-            **os.environ,
-            "PYTHONPATH": str(ROOT),
-            "CUDA_VISIBLE_DEVICES": "",
-            **settings,
-        }
+        environment = environment_of_a_child(CUDA_VISIBLE_DEVICES="", **settings)
         return subprocess.run(
             [sys.executable, *map(str, arguments)],
             cwd=tmp_path,
@@ -132,6 +125,50 @@ def test_pytest_runs_tests_of_tilelang_and_skips_what_needs_a_gpu(run, tmp_path)
     done = run("-m", "tile2triton", "run", "-m", "pytest", "-q", "-p", "no:cacheprovider")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 passed, 1 skipped" in done.stdout
+
+
+NAMED_LIKE_TESTS = """\
+import tilelang
+import tilelang.language as T
+
+
+@T.macro
+def test_macro(x):
+    return x
+
+
+@T.prim_func
+def test_kernel(A: T.Tensor((4,), "int32")):
+    with T.Kernel(1):
+        A[0] = test_macro(1)
+
+
+@tilelang.jit
+def test_factory(n):
+    return test_kernel
+
+
+@tilelang.jit
+def test_eager(A):
+    A: T.Tensor((4,), "int32")
+    with T.Kernel(1):
+        A[0] = 1
+
+
+test_compiled = tilelang.compile(test_kernel)
+test_tuned = tilelang.autotune(configs=[{"n": 1}])(test_factory)
+
+
+def test_of_them():
+    assert "tl.store" in test_compiled.get_kernel_source()
+"""
+
+
+def test_kernels_that_are_named_like_tests_are_none(run, tmp_path):
+    write(tmp_path, "test_named.py", NAMED_LIKE_TESTS)
+    done = run("-m", "tile2triton", "run", "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
 
 
 def test_file_of_tests_that_runs_pytest_itself_gives_its_exit_code(run, tmp_path):

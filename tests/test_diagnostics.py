@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from rewrites.errors import Problem, RewriteError
-from tile2triton.diagnostics import Diagnostic, TileError, at_node, from_rewrite_error
+from tile2triton.diagnostics import (
+    ArgumentError,
+    Diagnostic,
+    TileError,
+    at_node,
+    from_rewrite_error,
+)
 from tile2triton.diagnostics_catalogue import CATALOGUE
 
 ROOT = Path(__file__).parent.parent
@@ -92,3 +98,11 @@ def test_example_in_the_catalogue_is_python(code):
     for example in (entry.wrong, entry.right):
         ast.parse(example)
     assert bool(entry.right) or not entry.wrong
+
+
+def test_programs_that_await_pythons_own_errors_catch_ours():
+    for error in (ValueError, RuntimeError):
+        with pytest.raises(error):
+            raise TileError(Diagnostic("T2T110", "wrong"))
+    with pytest.raises(TypeError):
+        raise ArgumentError(Diagnostic("T2T110", "wrong"))

@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-import os
 import subprocess
 import sys
 import threading
@@ -13,6 +12,7 @@ import torch
 
 import tile2triton
 import tile2triton.language as T
+from tests.child_process import environment_of_a_child
 from tests.kernels.gemm_relu import gemm_relu
 from tests.tuning_machine import IN_PROCESS, IN_PROCESSES, Inline, compiled
 from tile2triton.supply import TensorSupplyType
@@ -606,7 +606,7 @@ def test_second_process_does_not_tune(tmp_path, log):
 
     def run():
         command = [sys.executable, program]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        environment = environment_of_a_child()
         run = subprocess.run(
             command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
         )

@@ -39,8 +39,12 @@ class Diagnostic:
         return "\n".join(lines)
 
 
-class TileError(Exception):
-    """Everything that is wrong with a kernel or a call of it, as `diagnostics`."""
+class TileError(ValueError, RuntimeError):
+    """Everything that is wrong with a kernel or a call of it, as `diagnostics`.
+
+    Programs for TileLang await ValueError where its Python part refuses them, and RuntimeError
+    where its compiler does.
+    """
 
     def __init__(self, *diagnostics: Diagnostic) -> None:
         super().__init__("\n\n".join(item.render() for item in diagnostics))

@@ -28,7 +28,7 @@ class TensorSupplyType(enum.Enum):
     Auto = 7
 
 
-class SupplyError(TileError, ValueError):
+class SupplyError(TileError):
     """Inputs cannot be made up: the kernel takes a scalar, or a size that nobody knows."""
 
 

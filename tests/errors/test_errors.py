@@ -4,6 +4,7 @@ import importlib
 from pathlib import Path
 
 import pytest
+import torch
 
 import tile2triton
 
@@ -18,6 +19,12 @@ def message_of(program: str) -> str:
     with pytest.raises(tile2triton.Error) as raised:
         module.program().triton_source  # noqa: B018
     return str(raised.value).replace(f"{ROOT}/", "").rstrip() + "\n"
+
+
+@pytest.fixture(autouse=True)
+def _no_gpu(monkeypatch):
+    """Messages that differ where there is a GPU are those without one."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

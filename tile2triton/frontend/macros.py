@@ -28,6 +28,9 @@ def macro(function: FunctionType) -> Macro:
 class Macro:
     """A function under @T.macro."""
 
+    # pytest takes a function named test_…, also one that is a kernel, for a test.
+    __test__ = False
+
     def __init__(self, captured: Captured, owner: Any = None) -> None:
         self.captured = captured
         self.owner = owner

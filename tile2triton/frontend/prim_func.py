@@ -17,6 +17,9 @@ from tile2triton.printer import to_source
 class PrimFunc:
     """A kernel with typed parameters; `tile2triton.compile` makes it callable."""
 
+    # pytest takes a function named test_…, also one that is a kernel, for a test.
+    __test__ = False
+
     def __init__(self, function: FunctionType, frame: Any) -> None:
         self.captured = capture(function, frame)
         self.__name__ = self.captured.function.__name__

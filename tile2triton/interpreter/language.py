@@ -166,6 +166,19 @@ def _unwrapping(function: ConstexprFunction) -> Callable[..., Any]:
     return call
 
 
+def _choosing(of_numbers: Callable[..., Any], of_tensors: Any) -> Callable[..., Any]:
+    """Python's `min` and `max`: a Python number of Python numbers, else a tensor."""
+    choose = bind(of_tensors)
+
+    def call(*args: Any) -> Any:
+        values = [unwrap(one) for one in args]
+        if any(isinstance(value, Tensor) for value in values):
+            return functools.reduce(choose, values)
+        return of_numbers(values)
+
+    return call
+
+
 def _same(value: Any, *_: Any, **__: Any) -> Any:
     """A hint about a value."""
     return value
@@ -193,7 +206,11 @@ _REPLACED: dict[Any, Any] = {
     tl.associative_scan: reduction.scan,
     tl.core.associative_scan: reduction.scan,
 }
-_BUILTINS = {"range": counted, "min": bind(tl.minimum), "max": bind(tl.maximum)}
+_BUILTINS = {
+    "range": counted,
+    "min": _choosing(min, tl.minimum),
+    "max": _choosing(max, tl.maximum),
+}
 # The names that `rewrite` puts into a kernel's text.
 _SUPPORT = {
     "__assigned__": assigned,

@@ -6,7 +6,13 @@ from typing import Any
 
 from tile2triton import targets
 from tile2triton.tilelang.device import get_cuda_device_properties
-from tile2triton.tilelang.target import Target, determine_target, target_is_cuda, target_name
+from tile2triton.tilelang.target import (
+    Target,
+    determine_target,
+    kind_of_this_machine,
+    target_is_cuda,
+    target_name,
+)
 
 # Ratios of the memories' speeds in MB/s, global and shared, by which tiles are ranked.
 BANDWIDTH = {"cuda": (3_350_000, 33_000_000), "hip": (5_300_000, 81_000_000)}
@@ -20,7 +26,8 @@ class TileDevice:
     def __init__(self, target: Any = "auto") -> None:
         chosen = target if isinstance(target, Target) else determine_target(target, True)
         row = targets.target(target_name(chosen) or "cuda:90")
-        properties = get_cuda_device_properties()
+        is_here = row.backend == kind_of_this_machine()
+        properties = get_cuda_device_properties() if is_here else None
         self.target = chosen
         self.warp_size = row.warp_size
         self.max_smem_usage = row.shared_memory

@@ -7,7 +7,7 @@ from typing import Any
 from tile2triton.diagnostics import Diagnostic, TileError
 
 
-class NoDeviceError(TileError, RuntimeError):
+class NoDeviceError(TileError):
     """A question about a GPU, where there is none."""
 
 

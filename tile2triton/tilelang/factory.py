@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 class TileLangFactory:
     """Several kernels of one function."""
 
+    # pytest takes a function named test_…, also one that is a kernel, for a test.
+    __test__ = False
+
     def compile(self, *arguments: Any, **keywords: Any) -> CompiledKernel:
         raise AssertionError("kernels of both styles say how they are compiled")
 

@@ -11,7 +11,7 @@ from tile2triton.tilelang.device import get_current_device
 from tile2triton.tilelang.parameters import KernelParam, Symbol
 
 
-class InputError(TileError, ValueError):
+class InputError(TileError):
     """An input cannot be made up."""
 
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 class TileLangKernel:
     """TileLang's names of what a compiled kernel knows; `CompiledKernel` has them all."""
 
+    # pytest takes a function named test_…, also one that is a kernel, for a test.
+    __test__ = False
+
     program: Program
     triton_source: str
     # What tuning found, in milliseconds.

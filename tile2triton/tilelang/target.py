@@ -87,7 +87,7 @@ def target_name(target: Any) -> str | None:
 def determine_target(target: Any = "auto", return_object: bool = False) -> Any:
     """The target that a choice means; "auto" is this machine's."""
     if target == "auto":
-        target = Target.current() or _kind_of_this_machine()
+        target = Target.current() or kind_of_this_machine()
     made = target if isinstance(target, Target) else Target(target)
     return made if return_object else target
 
@@ -149,7 +149,8 @@ def _nearest(target: Any, kind: str, arch: str | None) -> str | None:
     raise _unknown(target, f"no GPU is known as `{arch}`")
 
 
-def _kind_of_this_machine() -> str:
+def kind_of_this_machine() -> str:
+    """Which maker's GPUs torch is built for."""
     torch = sys.modules.get("torch")
     return "hip" if torch is not None and getattr(torch.version, "hip", None) else "cuda"
 
@@ -160,9 +161,10 @@ def _arch_of_this_machine(kind: str) -> str | None:
         return None
     import torch
 
-    if not torch.cuda.is_available():
+    # Torch is built for the GPUs of one maker, and says nothing of another's.
+    if not torch.cuda.is_available() or kind != kind_of_this_machine():
         return "sm_90a" if kind == "cuda" else "gfx942"
-    if torch.version.hip:
+    if kind == "hip":
         return str(torch.cuda.get_device_properties(0).gcnArchName).split(":")[0]
     major, minor = torch.cuda.get_device_capability()
     return f"sm_{major}{minor}" + ("a" if major >= 9 else "")

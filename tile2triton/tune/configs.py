@@ -16,7 +16,7 @@ ConfigSource = Iterable[Config] | Callable[..., Iterable[Config]]
 PASS_CONFIGS = "pass_configs"
 
 
-class ConfigError(TileError, ValueError):
+class ConfigError(TileError):
     """The configurations, or what tuning is asked to do with them, make no sense."""
 
 

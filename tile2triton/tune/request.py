@@ -15,7 +15,7 @@ from tile2triton.tune.report import Row, TuningReport
 from tile2triton.tune.settings import Settings
 
 
-class TuningError(TileError, RuntimeError):
+class TuningError(TileError):
     """No configuration makes a kernel that runs and is right."""
 
 
