@@ -7,8 +7,9 @@ from rewrites.environment import Names
 from rewrites.facts import Facts, Tile
 from rewrites.quote import stmts
 from rewrites.threads import Threads
-from rewrites.tree import names_in, walk
+from rewrites.tree import base_name, names_in, walk
 from rewrites.varying import local_arrays
+from rewrites.wide import wide_operands
 
 
 class LaneMemory:
@@ -71,6 +72,14 @@ class LaneMemory:
             made.value.args.append(init)
         loop.body.insert(0, _placed(made, declaration))
 
+    def _has_neighbours(self, name: str) -> bool:
+        """Whether an operator takes more elements of the array than the one that is its operand."""
+        return any(
+            base_name(operand) == name
+            for loop in self.loops
+            for operand in wide_operands(loop, self.facts)
+        )
+
     def _as_tile(self, kernel: ast.With, name: str) -> None:
         """A fragment with one element, or one array, for each thread."""
         count = self.threads.count
@@ -80,9 +89,14 @@ class LaneMemory:
         trees = () if tile is None or not shape else tile.trees
         made = self.names.fresh(f"{name}_lanes")
         extents: tuple[ast.expr, ...] = (*trees, ast.Constant(count))
-        self.facts.tiles[made] = Tile(made, (*shape, count), extents, dtype, "fragment")
+        sizes = (*shape, count)
+        # Neighbours are those of the last dimension.
+        lane_first = self._has_neighbours(name)
+        if lane_first:
+            extents, sizes = (extents[-1], *trees), (count, *shape)
+        self.facts.tiles[made] = Tile(made, sizes, extents, dtype, "fragment")
         declaration = _taken(kernel, name, keep=True)
-        uses = _Lanes(name, made, self.lane, bool(shape))
+        uses = _Lanes(name, made, self.lane, bool(shape), lane_first)
         for loop in self.loops:
             uses.visit(loop)
         (fresh,) = stmts(
@@ -129,11 +143,12 @@ class _Single(ast.NodeTransformer):
 class _Lanes(ast.NodeTransformer):
     """The element of the lane stands for the thread's own."""
 
-    def __init__(self, name: str, made: str, lane: str, is_array: bool) -> None:
+    def __init__(self, name: str, made: str, lane: str, is_array: bool, lane_first: bool) -> None:
         self.name = name
         self.made = made
         self.lane = lane
         self.is_array = is_array
+        self.lane_first = lane_first
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         if not (isinstance(node.value, ast.Name) and node.value.id == self.name):
@@ -147,7 +162,8 @@ class _Lanes(ast.NodeTransformer):
 
     def _element(self, index: list[ast.expr], node: ast.Subscript | ast.Name) -> ast.AST:
         lane = ast.Name(self.lane, ast.Load())
-        at = ast.Tuple([*index, lane], ast.Load()) if index else lane
+        indices = [lane, *index] if self.lane_first else [*index, lane]
+        at = ast.Tuple(indices, ast.Load()) if index else lane
         made = ast.Subscript(ast.Name(self.made, ast.Load()), at, node.ctx)
         return ast.fix_missing_locations(ast.copy_location(made, node))
 

@@ -34,6 +34,7 @@ from rewrites.facts import Facts
 from rewrites.nodes import Blank, Comment
 from rewrites.quote import copy_tree, place, stmts
 from rewrites.tree import base_name, function_of, names_in, operator_call, walk
+from rewrites.wide import wide_operands
 
 LOOPS = ("serial", "Serial", "Pipelined", "unroll", "Unroll")
 
@@ -172,10 +173,14 @@ class _Order:
             moved = extents if id(tree) in operands else None
             spelled_out = _Spelled(self.lets).visit(copy_tree(tree))
             where = place_of(spelled_out, moved, lanes, versions)
+            if id(tree) in wide:
+                # Which threads reach the neighbours is not how they reach the elements named.
+                where = Place(f"{where.text} {next(self.count)}", where.versions, ())
             storage = self.memories.get(buffer) or self.facts.tensors[buffer].storage
             return [Access(storage, buffer, writes, where, is_atomic)]
 
         writes: list[Access] = []
+        wide = {id(operand) for operand in wide_operands(statement, self.facts)}
         # The bare names of subscripts, and the destinations that are not read.
         skipped = {id(node.value) for node in nodes if isinstance(node, ast.Subscript)}
         for node in nodes:

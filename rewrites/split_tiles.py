@@ -28,6 +28,7 @@ after:
 
 import ast
 import itertools
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from rewrites.affine import affine
@@ -112,7 +113,7 @@ class _Finder:
             case ast.Assign(targets=[ast.Name(id=target)]) if target in self.facts.tiles:
                 return
             case ast.Expr(value=ast.Call(func=ast.Attribute(attr=function)) as call):
-                self._tree(call, function)
+                self._tree(call, function, self._starts(call, function))
             case _:
                 self._tree(statement, "")
 
@@ -131,12 +132,27 @@ class _Finder:
                     self.environment.ranges.pop(node.id, None)
                     self.lanes.discard(node.id)
 
-    def _tree(self, tree: ast.AST, operator: str) -> None:
+    def _starts(self, call: ast.Call, function: str) -> set[int]:
+        """The operands of a statement operator that may stand for more than the one they name."""
+        operator = self.facts.operators[function]
+        is_of_elements = function.startswith("atomic") and operator.width == 1
+        return {
+            id(operand)
+            for operand in (*call.args, *(keyword.value for keyword in call.keywords))
+            if isinstance(operand, ast.Subscript)
+            and not any(isinstance(index, ast.Slice) for index in index_list(operand))
+            and not (is_of_elements and self._varies(operand))
+        }
+
+    def _tree(self, tree: ast.AST, operator: str, starts: Collection[int] = ()) -> None:
         bases = {id(n.value) for n in walk(tree) if isinstance(n, ast.Subscript)}
         for node in walk(tree):
             match node:
                 case ast.Subscript(value=ast.Name(id=buffer)) if buffer in self.facts.tiles:
-                    self._add(buffer, node, self._reach(node), operator)
+                    reach = self._reach(node)
+                    if id(node) in starts:
+                        reach = (None,) * len(reach)
+                    self._add(buffer, node, reach, operator)
                 case ast.Name(id=buffer) if buffer in self.facts.tiles and id(node) not in bases:
                     tile = self.facts.tiles[buffer]
                     whole = tuple(map(_whole, tile.shape, tile.trees))
@@ -150,15 +166,12 @@ class _Finder:
     def _reach(self, node: ast.Subscript) -> tuple[_Interval | None, ...]:
         tile = self.facts.tiles[base_name(node) or ""]
         indices = index_list(node)
-        is_start = not any(isinstance(index, ast.Slice) for index in indices)
         result: list[_Interval | None] = []
         for index, extent, tree in zip(indices, tile.shape, tile.trees, strict=True):
             if isinstance(index, ast.Slice):
                 result.append(self._slice(index, extent, tree))
             else:
                 result.append(self._element(index))
-        if is_start and not any(self._varies(index) for index in indices) and not all(result):
-            return (None,) * tile.rank
         return tuple(result)
 
     def _varies(self, index: ast.expr) -> bool:

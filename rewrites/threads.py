@@ -146,9 +146,16 @@ class _Spelled(ast.NodeTransformer):
                     warps = ast.Constant(4)
                 return expr("number // (lanes * warps)", number=number, lanes=lanes, warps=warps)
         group = given["thread_extent"]
-        if isinstance(group, ast.Constant) and group.value == 0:
+        if _is_zero(group, facts):
             return expr("number == 0", number=number)
         return expr("number % group == 0", number=number, group=group)
+
+
+def _is_zero(tree: ast.expr, facts: Facts) -> bool:
+    try:
+        return bool(evaluate(tree, {}, facts) == 0)
+    except UnknownValueError:
+        return False
 
 
 def is_thread_call(node: ast.AST) -> bool:

@@ -242,3 +242,18 @@ def launch(x):
 """
     with pytest.raises(InterpreterError, match=r"`tl.gather` index outside 0\.\.15"):
         run(text, torch.randn(16))
+
+
+def test_an_address_may_come_in_32_bits():
+    text = """
+@triton.jit
+def kernel(out_ptr, address):
+    tl.store(out_ptr, address.to(tl.pointer_type(tl.float16)).to(tl.int64))
+
+
+def launch(out, address):
+    kernel[(1,)](out, address)
+    return out
+"""
+    for address in (4096, 1 << 40):
+        assert run(text, torch.zeros(1, dtype=torch.int64), address).item() == address

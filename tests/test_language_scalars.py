@@ -265,3 +265,18 @@ def test_helpers_of_tvm(device):
     expected[1][2][3] = 0
     assert c.tolist() == expected
     assert T.index_to_coordinates(17, (8, 12)) == [1, 5]
+
+
+@pytest.mark.parametrize("group", [0, 32, 64, 128])
+def test_first_thread_of_each_group(group, device):
+    @tile2triton.kernel
+    def elected(extent: int = 64):
+        out = T.empty((128,), "int32")
+        with T.Kernel(1, threads=128):
+            tx = T.get_thread_binding()
+            out[tx] = T.shuffle_elect(extent)
+        return out
+
+    (made,) = run_kernel(elected, [], device, extent=group)
+    expected = torch.arange(128) % (group or 128) == 0
+    assert torch.equal(made, expected.to(torch.int32))

@@ -158,3 +158,29 @@ def test_neighbours_and_powers_of_two(device):
         device,
         tolerance=1e-300,
     )
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int8", "int64"])
+def test_bounds_that_are_literals_leave_the_type_of_the_other_operand(dtype, device):
+    """The functions of Triton 3.6 would make 32-bit numbers of both, where 0.1 is another."""
+    low = "0.1" if "float" in dtype else "3"
+    outcome = agree(
+        f"""
+        def k(A: T.Tensor((16, 16), "{dtype}"), B: T.Tensor((16, 16), "{dtype}"),
+              C: T.Tensor((16, 16), "float32"), D: T.Tensor((16, 16), "{dtype}")):
+            with T.Kernel(1, threads=128) as bx:
+                a = T.alloc_shared((16, 16), "{dtype}")
+                T.copy(A, a)
+                for t in T.serial(3):
+                    for i, j in T.Parallel(16, 16):
+                        a[i, j] = T.min(T.max(a[i, j] + a[i, j], {low}), 7) * a[i, j]
+                for i, j in T.Parallel(16, 16):
+                    D[i, j] = T.clamp(a[i, j], -{low}, 5) + B[i, j]
+                    C[i, j] = T.cast(T.max(A[i, j], {low}) * T.min({low}, B[i, j]), "float32")
+        """,
+        [random((16, 16), dtype), random((16, 16), dtype, 1)],
+        device,
+        outputs=("C", "D"),
+    )
+    if dtype == "float16":
+        assert ".to(tl.float16)" in outcome.text

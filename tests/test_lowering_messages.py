@@ -177,3 +177,43 @@ def test_neighbours_are_added_from_tiles_and_tensors(width, dtype, columns, devi
         device,
         outputs=(),
     )
+
+
+def test_neighbours_in_a_view_in_stages_and_in_the_arrays_of_threads(device):
+    agree(
+        """
+        def k(A: T.Tensor((64, 4), "float32"), C: T.Tensor((256,), "float32"),
+              D: T.Tensor((16, 16), "float32")):
+            with T.Kernel(1, threads=64) as bx:
+                tx = T.get_thread_binding()
+                own = T.alloc_local((4,), "float32")
+                for i in T.serial(4):
+                    own[i] = A[tx, i] * 2.0
+                T.atomic_addx4(C[tx * 4], own[0])
+                a = T.alloc_shared((64, 4), "float32")
+                T.copy(A, a)
+                flat = T.reshape(a, (16, 16))
+                for i, j in T.Parallel(16, 4):
+                    T.atomic_addx4(D[i, j * 4], flat[i, j * 4])
+        """,
+        [random((64, 4), "float32"), random((256,), "float32", 1), random((16, 16), "float32", 2)],
+        device,
+        outputs=(),
+    )
+
+
+def test_neighbours_are_read_before_the_elements_between_them_are_stored():
+    outcome = agree(
+        """
+        def k(A: T.Tensor((16, 64), "float32"), C: T.Tensor((16, 64), "float32")):
+            with T.Kernel(1, threads=128) as bx:
+                for i, j in T.Parallel(16, 16):
+                    T.atomic_addx4(C[i, 4 * j], A[i, 4 * j])
+                for i, j in T.Parallel(16, 16):
+                    A[i, 4 * j] = 1.0
+        """,
+        [random((16, 64), "float32"), random((16, 64), "float32", 2)],
+        "cpu",
+        outputs=(),
+    )
+    assert outcome.text.count("tl.debug_barrier()") == 1

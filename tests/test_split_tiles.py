@@ -124,3 +124,22 @@ def test_program_is_lowered_again_as_it_was():
     program = parse_program(text, outputs=("C", "E"))
     texts = [ast.unparse(pipeline.lower(program, "hip:gfx942")) for _ in range(2)]
     assert texts[0] == texts[1]
+
+
+def test_operand_that_starts_a_region_reaches_past_the_element_it_names(device):
+    outcome = agree(
+        """
+        def k(A: T.Tensor((3, 16, 32), "float32"), C: T.Tensor((2, 16, 32), "float32"),
+              D: T.Tensor((16, 32), "float32")):
+            with T.Kernel(1, threads=128) as bx:
+                a = T.alloc_shared((3, 16, 32), "float32")
+                T.copy(A, a)
+                for i, j in T.Parallel(16, 16):
+                    T.atomic_addx2(D[i, j * 2], a[2, i, j * 2])
+                T.copy(a[1, 0, 0], C)
+        """,
+        [torch.randn(3, 16, 32), torch.zeros(2, 16, 32), torch.randn(16, 32)],
+        device,
+        outputs=(),
+    )
+    assert "a_1 = " not in outcome.text

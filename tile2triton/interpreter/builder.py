@@ -94,7 +94,8 @@ class Builder:
 
     def create_int_to_ptr(self, value: Value, dtype: Any) -> Value:
         self.memory.is_open = True
-        return self.create_bitcast(value, dtype)
+        # Triton passes a small number, such as the address of a program's own heap, in 32 bits.
+        return self.create_bitcast(self.create_int_cast(value, tl.int64), dtype)
 
     create_ptr_to_int = create_bitcast
 

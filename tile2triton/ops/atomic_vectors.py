@@ -202,6 +202,7 @@ def _operator(surface: Callable[..., Any], width: int) -> Operator:
         lower=lower_wide(width),
         writes="dst",
         keeps=lambda arguments: True,
+        width=width,
         kind="statement",
         check=check,
         reference=_reference(width),

@@ -44,6 +44,8 @@ class Operator:
     # A statement's destination by parameter name, and whether its old value matters.
     writes: str = ""
     keeps: Callable[[dict[str, ast.expr]], bool] = lambda arguments: False
+    # How many neighbours along the last dimension an element stands for that is an operand.
+    width: int = 1
 
     @property
     def name(self) -> str:

@@ -3,11 +3,11 @@
 import ast
 from collections.abc import Callable
 
-from rewrites.dtypes import is_float, promoted
+from rewrites.dtypes import bits, is_float, promoted
 from rewrites.errors import refuse
 from rewrites.quote import expr, name
 from rewrites.space import Axis, Space
-from rewrites.values import Value, cast, operands, strong
+from rewrites.values import Value, cast, operands, strong, triton_dtype
 from tile2triton.ops.operand import known_sizes
 from tile2triton.ops.regions import Region
 
@@ -86,7 +86,14 @@ def pair(template: str, left: Value, right: Value) -> Value:
         # Python would divide two literals its own way, and leave a number without a type.
         left = strong(cast(left, computed))
     a, b = operands(left, right, computed)
+    is_with_literal = a.weak or b.weak
+    if is_with_literal and computed == "float64":
+        # The functions of Triton 3.6 make float32 of a literal, whatever the other operand is.
+        a, b = strong(cast(a, computed)), strong(cast(b, computed))
     tree = expr(template, a=a.tree, b=b.tree)
+    if is_with_literal and bits(computed) < 32:
+        # Next to a literal they compute in 32 bits, and leave the result there.
+        tree = expr("tree.to(dtype)", tree=tree, dtype=triton_dtype(computed))
     return cast(Value(tree, computed, left.axes | right.axes), dtype)
 
 
