@@ -234,7 +234,7 @@ def test_kernels_compile_while_others_are_being_made(monkeypatch):
 
 
 def test_one_stage_and_none_are_one_kernel():
-    @autotune(configs=[{"stages": 0}, {"stages": 1}, {"stages": 2}], **QUICK)
+    @autotune(configs=[{"stages": 0}, {"stages": 1}], **QUICK)
     @tile2triton.kernel(out_idx=[-1])
     def staged(n, stages):
         @T.prim_func
@@ -246,7 +246,7 @@ def test_one_stage_and_none_are_one_kernel():
         return main
 
     reasons = [row.reason for row in staged(128).tuning_report.rows]
-    assert reasons == ["", "is the same kernel as stages=0", ""]
+    assert reasons == ["", "is the same kernel as stages=0"]
 
 
 ENDS = [
