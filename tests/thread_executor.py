@@ -1,8 +1,9 @@
 """Runs a tile program as groups of threads do: beside each other, in any order that waits allow.
 
-It knows nothing of rewrites. Each group of 128 threads is a generator over the program's own
-statements, which Python runs on arrays; copies by TMA land whenever the order lets them, and a
-barrier is complete when as many threads arrived as it expects and all copies to it have landed.
+It knows nothing of rewrites. Each group of 128 threads, or each single thread where a program asks
+for its number, is a generator over the program's own statements, which Python runs on arrays.
+Copies by TMA land whenever the order lets them, and a barrier is complete when as many threads
+arrived as it expects and all copies to it have landed.
 """
 
 import ast
@@ -37,10 +38,11 @@ class Barrier:
 
 
 class Operators:
-    """What `T` is to a group of threads."""
+    """What `T` is to a group of threads, or to a thread of that number."""
 
-    def __init__(self, machine: "Machine") -> None:
+    def __init__(self, machine: "Machine", number: int = 0) -> None:
         self.machine = machine
+        self.number = number
         self.serial = self.Pipelined = self.Parallel = range
 
     def clear(self, tile: np.ndarray) -> None:
@@ -57,8 +59,8 @@ class Operators:
         barrier.arrived += 128
         barrier.settle()
 
-    def sync_threads(self) -> None:
-        """The threads of one group are one agent."""
+    def get_thread_binding(self) -> int:
+        return self.number
 
     def reshape(self, source: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         return source.reshape(shape)
@@ -67,25 +69,33 @@ class Operators:
 class Machine:
     """The memory and the threads of one program."""
 
-    def __init__(self, text: str, arrays: dict[str, np.ndarray], groups: int) -> None:
+    def __init__(
+        self, text: str, arrays: dict[str, np.ndarray], groups: int, is_single: bool = False
+    ) -> None:
+        """`is_single` says that the agents are threads, not groups of 128 that sync as one."""
+        self.meets = groups if is_single else 1
+        self.met = 0
         (function,) = ast.parse(textwrap.dedent(text)).body
         assert isinstance(function, ast.FunctionDef)
         (kernel,) = function.body
         assert isinstance(kernel, ast.With)
         self.shared: dict[str, Any] = {**arrays, "T": Operators(self), "bx": 0}
         own: list[tuple[str, tuple[int, ...]]] = []
+        scalars: dict[str, int] = {}
         body: list[ast.stmt] = []
         for statement in kernel.body:
             match statement:
                 case ast.Assign(
                     targets=[ast.Name(id=name)],
                     value=ast.Call(func=ast.Attribute(attr=function_name), args=arguments),
-                ):
+                ) if function_name == "reshape" or function_name.startswith("alloc_"):
                     if function_name == "reshape":
                         self.shared[name] = self._value(statement.value, self.shared)
                         continue
                     first = ast.literal_eval(arguments[0])
-                    if function_name == "alloc_barrier":
+                    if function_name == "alloc_var":
+                        scalars[name] = ast.literal_eval(arguments[1])
+                    elif function_name == "alloc_barrier":
                         self.shared[name] = [Barrier(count) for count in first]
                     elif function_name == "alloc_shared":
                         self.shared[name] = np.full(first, -999, np.int32)
@@ -95,7 +105,8 @@ class Machine:
                     body.append(statement)
         self.agents: list[Iterator[Callable[[], bool]]] = []
         for group in range(groups):
-            names = {**self.shared, **{name: np.full(shape, -999) for name, shape in own}}
+            arrays = {name: np.full(shape, -999) for name, shape in own}
+            names = {**self.shared, **arrays, **scalars, "T": Operators(self, group)}
             self.agents.append(self._group(body, group, names))
 
     def run(self, choose: Choice) -> None:
@@ -147,6 +158,11 @@ class Machine:
                 ):
                     barrier, phase = self._value(which, names), self._value(parity, names)
                     yield lambda barrier=barrier, phase=phase: barrier.passes(phase)
+                case ast.Expr(value=ast.Call(func=ast.Attribute(attr="sync_threads"))):
+                    # The threads of one group are one agent, which waits for nobody.
+                    everybody = (self.met // self.meets + 1) * self.meets
+                    self.met += 1
+                    yield lambda everybody=everybody: self.met >= everybody
                 case _:
                     yield lambda: True
                     module = ast.Module([statement], [])
@@ -158,7 +174,7 @@ class Machine:
 
 def choices(groups: int, count: int, seed: int) -> Iterator[Choice]:
     """Orders to try: each group and each landing first or last, then at random."""
-    for favourite in range(groups + 1):
+    for favourite in range(min(groups, 3) + 1):
         yield lambda ready, one=favourite: one if one in ready else ready[-1]
         yield lambda ready, one=favourite: next((at for at in ready if at != one), ready[0])
     yield lambda ready: ready[0]
