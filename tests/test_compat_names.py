@@ -153,6 +153,11 @@ def test_markers_of_the_profiler_are_erased(tmp_path):
     assert iket.output_path("x.cu", directory=tmp_path / "new").parent.is_dir()
 
 
+def test_sizes_that_are_known_at_the_launch_are_variables():
+    assert isinstance(T.dynamic("m"), T.Var)
+    assert not isinstance(1024, T.Var)
+
+
 def test_settings_of_the_cache_are_kept():
     import tilelang
 

@@ -80,7 +80,14 @@ class Pointer:
 ptr = Pointer()
 
 
-class Ref:
+class _AsksForSizes(type):
+    """Programs for TileLang ask `isinstance(size, T.Var)` of what may be T.dynamic or a number."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Dim)
+
+
+class Ref(metaclass=_AsksForSizes):
     """The annotation of a macro's parameter that the macro may assign to."""
 
 
