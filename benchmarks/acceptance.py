@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
+import importlib.util
 import json
 import os
 import re
@@ -42,7 +43,7 @@ SETTINGS: dict[str, tuple[str, ...]] = {
 # What a test mentions that looks at the text or the tree of another compiler.
 LOOKS_AT_TEXT = re.compile(
     r"get_kernel_source|kernel_source|get_host_source|show_source|get_tir|structural_equal|"
-    r"\bscript\(|\blower\(|\btvm\b|\btir\b|\.prim_func\b|PTX|\bsass\b|transform\."
+    r"\bscript\(|\blower\(|\btvm\b|\btirx?\b|\.prim_func\b|PTX|\bsass\b|transform\."
 )
 
 # The line of a failed test that looks for a word in a text.
@@ -50,10 +51,30 @@ TEXT_ASSERTION = re.compile(
     r""">\s+assert .*(?:["'] (?:not )?in \w+|\b(?:source|src|code|text|lines?)\b)"""
 )
 
+# What a failed test says that looked for words in what was emitted, or for TileLang's compiler.
+TEXT_MESSAGE = re.compile(
+    r"emitted from \S+ by tile2triton|Expected .* in (?:\w+ )*source|is not vectorized|"
+    r"is a part of TileLang's compiler|error\[T2T604\]|"
+    r"no attribute '(?:body|buffer_map|host_mod|stmt_functor|type_code)'"
+)
+
 # What examples print, and end well, where they find a difference.
 SAYS_SO = re.compile(
-    r"^.*(?:mismatch(?!ed elements: 0)|❌|not close|FAILED|incorrect).*$",
+    r"^.*(?:mismatch(?!ed elements: 0)|❌|not close|(?<!\b0 )(?-i:FAILED)(?!\W*0\b)|incorrect).*$",
     re.IGNORECASE | re.MULTILINE,
+)
+# What an exception says, or the line that raised it compares, where values differ.
+COMPARES_VALUES = re.compile(
+    r"not (?:all)?close|not equal|mismatch|differ|similar|allclose|assert_close|"
+    r"\bassert .*(?:[<>]|close|equal\()",
+    re.IGNORECASE,
+)
+# What says that a program needs another GPU or a compiler of C++ that is not there.
+NEEDS_MORE = re.compile(
+    r"\bSM_?\d+\S* (?:or newer |GPU )?(?:is |are )?(?:required|needed)|"
+    r"requires? .*(?:\bSM_?\d+|compute capability)|CUDA_HOME|Ninja is required|"
+    r"Error building extension",
+    re.IGNORECASE,
 )
 
 Row = dict[str, Any]
@@ -81,7 +102,12 @@ def _options() -> argparse.Namespace:
         help="only files whose path contains one of these, separated by commas",
     )
     parser.add_argument("--resume", action="store_true", help="keep the rows that there are")
-    parser.add_argument("--again", default="", help="with --resume: but not those of this verdict")
+    parser.add_argument(
+        "--again",
+        default="",
+        help="keep the rows that there are, but those of this verdict or with this in the reason: "
+        "with `stopped after` and a larger --seconds, those that took too long",
+    )
     parser.add_argument("--workers", type=int, default=max(1, (os.cpu_count() or 2) // 2))
     parser.add_argument("--seconds", type=float, default=900.0, help="time limit of a file")
     parser.add_argument("--target", action="append", default=[], help="of --check; may be repeated")
@@ -94,15 +120,19 @@ def _measured(measure: _Measure, options: argparse.Namespace) -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     table = options.out / f"{measure.name}.json"
     rows: dict[str, Row] = {}
-    if options.resume and table.exists():
-        rows = {row["file"]: row for row in json.loads(table.read_text())}
-        rows = {key: row for key, row in rows.items() if row["verdict"] != options.again}
     filters = [part for part in options.filter.split(",") if part]
     files = [
         path
         for path in measure.files()
         if not filters or any(part in str(path) for part in filters)
     ]
+    if (options.resume or options.again) and table.exists():
+        chosen = {path.relative_to(measure.folder).as_posix() for path in files}
+        rows = {
+            row["file"]: row
+            for row in json.loads(table.read_text())
+            if row["file"] not in chosen or not _is_again(row, options.again)
+        }
     lock = threading.Lock()
 
     def one(path: Path) -> None:
@@ -122,6 +152,11 @@ def _measured(measure: _Measure, options: argparse.Namespace) -> int:
     _write(measure, rows, table)
     print(_summary(rows.values()))
     return 0
+
+
+def _is_again(row: Row, again: str) -> bool:
+    """Whether a row is to be measured anew."""
+    return bool(again) and (row["verdict"] == again or again in row["reason"])
 
 
 def _write(measure: _Measure, rows: dict[str, Row], table: Path) -> None:
@@ -277,16 +312,18 @@ class _Run(_Measure):
         ]
 
     def row(self, path: Path, name: str) -> Row:
-        compares = "yes" if COMPARES.search(path.read_text(errors="replace")) else "no"
+        source = path.read_text(errors="replace")
+        compares = "yes" if COMPARES.search(source) else "no"
         code, output = self.run(["-m", "tile2triton", "run", str(path)], path.parent)
-        verdict, reason = judged(code, output, self.options.seconds)
+        verdict, reason = judged(code, output, self.options.seconds, source)
         return {**_row(verdict, reason), "compares": compares, "output": output[-4000:]}
 
 
-def judged(code: int | None, output: str, seconds: float) -> tuple[str, str]:
-    """What came of an example, from its exit code and what it printed."""
+def judged(code: int | None, output: str, seconds: float, source: str = "") -> tuple[str, str]:
+    """What came of an example, from its exit code, what it printed and how it is written."""
     if code is None:
-        return "cannot run here", f"stopped after {seconds:g} s"
+        why = ", and it builds a CUDA extension first" if "cpp_extension" in source else ""
+        return "cannot run here", f"stopped after {seconds:g} s{why}"
     last = _last_line(output)
     if code == 0:
         bad = SAYS_SO.search(output)
@@ -299,10 +336,40 @@ def judged(code: int | None, output: str, seconds: float) -> tuple[str, str]:
     refused = re.search(r"error\[(T2T\d+)\]: .*", output)
     if refused:
         return "refused", refused[0]
-    if re.search(r"not close|AssertionError|not equal|[Mm]ismatch", output):
+    if NEEDS_MORE.search(last):
+        return "cannot run here", last
+    undefined = re.match(r"NameError: name '(\w+)' is not defined", last)
+    package = _absent_packages(source).get(undefined[1]) if undefined else None
+    if package:
+        return "cannot run here", f"No module named '{package}', which defines {undefined[1]}"
+    is_said = re.match(r"[\w.]*(?:Assertion|Value|Runtime)Error\b(?!\()", last)
+    if is_said and COMPARES_VALUES.search(_raised(output)):
         close = re.search(r"^.*(?:Mismatched elements|Greatest absolute).*$", output, re.MULTILINE)
         return "differs", close[0].strip() if close else last
     return "error", last
+
+
+def _raised(output: str) -> str:
+    """The innermost frame of the last traceback, and what was raised there."""
+    return re.split(r"^  File .*\n", output, flags=re.MULTILINE)[-1]
+
+
+def _absent_packages(source: str) -> dict[str, str]:
+    """The names that a program would import from packages that are absent, in a `try`."""
+    absent: dict[str, str] = {}
+    for block in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Try)):
+        for node in (x for statement in block.body for x in ast.walk(statement)):
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                modules = dict.fromkeys((one.asname or one.name for one in node.names), node.module)
+            elif isinstance(node, ast.Import):
+                modules = {one.asname or one.name: one.name for one in node.names}
+            else:
+                continue
+            for name, module in modules.items():
+                package = module.partition(".")[0]
+                if importlib.util.find_spec(package) is None:
+                    absent[name] = package
+    return absent
 
 
 class _Tests(_Measure):
@@ -355,7 +422,7 @@ def row_of_tests(report: str, source: str) -> Row:
             counts["text_passed" if name in textual else "passed"] += 1
             continue
         failures.append(f"{case.get('name')}: {_first_line(problem)}")
-        if name in textual or _fails_at_text(problem):
+        if name in textual or _fails_at_text(problem, case.get("classname", "")):
             counts["text_failed"] += 1
         else:
             counts["failed"] += 1
@@ -403,11 +470,26 @@ def _reaching(functions: dict[str, ast.stmt], found: set[str]) -> set[str]:
         found = more
 
 
-def _fails_at_text(problem: ElementTree.Element) -> bool:
-    """Whether the line of the test that failed looks at a compiler's text."""
-    marked = [line for line in (problem.text or "").splitlines() if line.startswith(">")]
-    own = marked[:1]
-    return any(LOOKS_AT_TEXT.search(line) or TEXT_ASSERTION.match(line) for line in own)
+def _fails_at_text(problem: ElementTree.Element, module: str) -> bool:
+    """Whether the test failed since it looks at a compiler's text, or asks for its tree."""
+    text = problem.text or ""
+    message = problem.get("message") or ""
+    if TEXT_MESSAGE.search(text if message == "collection failure" else message):
+        return True
+    line = _own_line(text, f"{module.rpartition('.')[2]}.py")
+    return bool(LOOKS_AT_TEXT.search(line) or TEXT_ASSERTION.match(line))
+
+
+def _own_line(text: str, file: str) -> str:
+    """The innermost line of the test's own file at which it failed."""
+    own = marked = ""
+    for line in text.splitlines():
+        if line.startswith(">"):
+            marked = line
+        place = re.match(r"(\S+\.py):\d+:", line)
+        if place and Path(place[1]).name == file:
+            own = marked
+    return own
 
 
 def _row(verdict: str, reason: str, **more: Any) -> Row:

@@ -43,12 +43,40 @@ if __name__ == "__main__":
         (1, "torch.OutOfMemoryError: CUDA out of memory\n", "cannot run here"),
         (1, "error[T2T110]: the language has no `T.x`\n", "refused"),
         (1, "AssertionError: Tensor-likes are not close!\nMismatched elements: 5\n", "differs"),
+        (1, '  File "x.py", line 3\n    assert a.max() < 1e-3\nAssertionError\n', "differs"),
+        (1, '  File "x.py", line 3\n    assert n % 8 == 0\nAssertionError\n', "error"),
+        (1, "AssertionError('int32[] is not a constexpr, they differ')\n", "error"),
+        (1, "RuntimeError: SM120 or newer is required, got (9, 0)\n", "cannot run here"),
+        (0, "0 FAILED, 3 passed\n", "success"),
+        (0, "check FAILED\n", "differs"),
         (1, "KeyError: 'x'\n", "error"),
         (-11, "", "error"),
     ],
 )
 def test_an_example_is_judged_by_exit_code_and_output(code, output, verdict):
     assert judged(code, output, 60)[0] == verdict
+
+
+GUARDED = """
+try:
+    import json
+    from no_such_package.ops import reference
+except ImportError:
+    print("no reference")
+"""
+
+
+def test_names_of_absent_packages_cannot_be_there():
+    said = "NameError: name 'reference' is not defined. Did you mean: 'preference'?\n"
+    found = judged(1, said, 60, GUARDED)
+    assert found[0] == "cannot run here"
+    assert "No module named 'no_such_package'" in found[1]
+    assert judged(1, "NameError: name 'json' is not defined\n", 60, GUARDED)[0] == "error"
+
+
+def test_time_limit_says_what_took_the_time():
+    assert judged(None, "", 75)[1] == "stopped after 75 s"
+    assert "CUDA extension" in judged(None, "", 75, "from torch.utils import cpp_extension")[1]
 
 
 SOURCE = """
@@ -78,6 +106,41 @@ def test_tests_of_a_compilers_text_are_told_apart():
     assert row_of_tests(report(("test_number", "<skipped/>")), SOURCE)["verdict"] == "all skipped"
 
 
+FAILED_IN_A_HELPER = """<failure message="AssertionError: assert 0 == 1">
+    def test_number():
+&gt;       run()
+test_it.py:9:
+    def run():
+&gt;       assert {line}
+test_it.py:3: AssertionError
+&gt;   deeper("source")
+torch/testing.py:3: AssertionError
+</failure>"""
+
+
+@pytest.mark.parametrize(
+    ("line", "column"), [("source.count(x) == 1", "text_failed"), ("a.sum() == 1", "failed")]
+)
+def test_innermost_line_of_the_tests_own_file_decides(line, column):
+    failure = FAILED_IN_A_HELPER.replace("{line}", line)
+    cases = f"<t><testcase name='test_number' classname='a.test_it'>{failure}</testcase></t>"
+    assert row_of_tests(cases, SOURCE)[column] == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "column"),
+    [
+        ("error[T2T501]: `tvm.x` is not there: it is a part of TileLang's compiler", "text_failed"),
+        ("error[T2T604]: T.let builds the intermediate representation", "text_failed"),
+        ("error[T2T600]: T.ballot works on the threads of a warp", "failed"),
+        ("Expected TMA store in kernel source", "text_failed"),
+    ],
+)
+def test_what_asks_for_another_compiler_is_apart(message, column):
+    failure = f'<failure message="{message}">x</failure>'
+    assert row_of_tests(report(("test_number", failure)), SOURCE)[column] == 1
+
+
 @pytest.mark.compile
 def test_examples_are_checked_and_tabulated(tmp_path):
     examples = tmp_path / "checkout" / "examples"
@@ -94,3 +157,7 @@ def test_examples_are_checked_and_tabulated(tmp_path):
     assert "| bad.py | refused | T2T110 | bad.py:12 | the language has no `T.no_such` |" in table
     again = subprocess.run([*command, "--resume"], capture_output=True, text=True, check=True)
     assert "good.py" not in again.stdout
+    more = [*command, "--again", "no_such", "--filter", "bad"]
+    again = subprocess.run(more, capture_output=True, text=True, check=True)
+    assert "bad.py: refused" in again.stdout
+    assert "2 files: 1 passes, 1 refused" in again.stdout

@@ -18,7 +18,8 @@ usage: tile2triton run SCRIPT [ARGUMENT ...]
        tile2triton run -m MODULE [ARGUMENT ...]
 
 Run a program that imports `tilelang`, unchanged, on Triton. It sees its own arguments, and its exit
-code is the command's.
+code is the command's. Programs that it starts have `tilelang` too. Without a GPU kernels run in an
+interpreter: right, but slow. `import tile2triton.compat` on the first line does the same.
 
 examples:
   tile2triton run example_gemm.py --M 1024
