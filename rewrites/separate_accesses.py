@@ -54,7 +54,7 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
     """Insert `T.sync_threads` where a later access meets an earlier one."""
     for block in function_of(tree).body:
         if isinstance(block, ast.With):
-            block.body = _Order(facts).block(block.body, [])
+            _Order(facts).kernel(block)
     return tree
 
 
@@ -64,7 +64,7 @@ def overwritten(function: ast.FunctionDef, facts: Facts) -> set[str]:
     for block in function.body:
         if isinstance(block, ast.With):
             order = _Order(facts, heeds_barriers=False)
-            order.block(copy_tree(block).body, [])
+            order.kernel(copy_tree(block))
             found |= order.overwritten
     return found
 
@@ -84,6 +84,13 @@ class _Order:
         self.memories: dict[str, str] = {}
         # Names that were given to indices, such as `row = k * 64`.
         self.lets: dict[str, ast.expr] = {}
+        # The names of the tensors that somebody writes; others are read in any order.
+        self.written: set[str] = set()
+
+    def kernel(self, block: ast.With) -> None:
+        """Put barriers into the body of one T.Kernel."""
+        self.written = _written(block, self.facts)
+        block.body = self.block(block.body, [])
 
     def block(self, body: list[ast.stmt], since: list[Access]) -> list[ast.stmt]:
         """The statements with barriers; `since` gathers the accesses after the last barrier."""
@@ -109,7 +116,7 @@ class _Order:
                 self.lanes = {**outer, **_parallel_lanes(statement)}
                 self._compound(statement, [])
                 self.lanes = outer
-            elif isinstance(statement, (ast.For, ast.While, ast.If)):
+            elif isinstance(statement, (ast.For, ast.While, ast.If)) and self._orders(statement):
                 self._compound(statement, since)
             for name in changed_names(statement, self.facts):
                 self.versions[name] = next(self.count)
@@ -166,7 +173,7 @@ class _Order:
 
         def access(tree: ast.expr, writes: bool, is_atomic: bool = False) -> list[Access]:
             buffer = base_name(tree)
-            if buffer is None or buffer not in self.facts.tensors:
+            if buffer is None or buffer not in self.written:
                 return []
             for name in inner:
                 versions[name] = next(self.count)
@@ -263,8 +270,35 @@ class _Order:
         step = self.facts.operators[loop.iter.func.attr].arguments(loop.iter).get("step", ONE)
         return ONE if isinstance(step, ast.Constant) and step.value is None else step
 
+    def _orders(self, statement: ast.stmt) -> bool:
+        """Whether the order of accesses matters somewhere in a loop or branch."""
+        return any(
+            (isinstance(node, ast.Name) and node.id in self.written)
+            or (isinstance(node, ast.stmt) and operator_call(node, "sync_threads") is not None)
+            for node in walk(statement)
+        )
+
     def _is_barrier(self, statement: ast.stmt) -> bool:
         return self.heeds_barriers and operator_call(statement, "sync_threads") is not None
+
+
+def _written(block: ast.With, facts: Facts) -> set[str]:
+    """The tensors with whose memory a kernel does anything but read; with pointers, all of them."""
+    if facts.pointers:
+        return set(facts.tensors)
+    names: set[str] = set()
+    for node in walk(block):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="make_tensor" | "make_tensor_from_addr")):
+                return set(facts.tensors)
+            case ast.Assign(targets=[target]) | ast.AugAssign(target=target):
+                names.add(base_name(target) or "")
+            case ast.Call(func=ast.Attribute(attr=function)):
+                operator = facts.operators.get(function)
+                if operator is not None and operator.writes:
+                    names.add(base_name(operator.arguments(node)[operator.writes]) or "")
+    storages = {facts.tensors[name].storage for name in names & facts.tensors.keys()}
+    return {name for name, tensor in facts.tensors.items() if tensor.storage in storages}
 
 
 # The memory at an address that comes from no parameter or table directly.
