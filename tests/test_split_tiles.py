@@ -1,6 +1,7 @@
 """Tiles whose parts are used apart become tiles of their own; what they compute stays."""
 
 import ast
+import re
 
 import pytest
 import torch
@@ -142,4 +143,4 @@ def test_operand_that_starts_a_region_reaches_past_the_element_it_names(device):
         device,
         outputs=(),
     )
-    assert "a_1 = " not in outcome.text
+    assert not re.search(r"\ba_1 = ", outcome.text)

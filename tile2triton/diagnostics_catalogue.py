@@ -548,10 +548,10 @@ CATALOGUE: dict[str, Entry] = {
         explanation='The orders are "relaxed", "acquire", "release", "acq_rel" and "seq_cst".',
     ),
     "T2T250": Entry(
-        title="An extent of T.Parallel that is not static",
-        explanation="T.Parallel runs over the elements of tiles, whose sizes are known.",
-        wrong="for i in T.Parallel(n - bx * 64):\n    ...",
-        right="for i in T.Parallel(64):\n    if bx * 64 + i < n:\n        ...",
+        title="An extent of T.Parallel that is not positive, or not static inside another one",
+        explanation="The lanes of nested loops are one tile, whose size is known.",
+        wrong="for i in T.Parallel(64):\n    B[i] = 0\n    for j in T.Parallel(n):\n        ...",
+        right="for i in T.Parallel(64):\n    B[i] = 0\nfor i, j in T.Parallel(64, n):\n    ...",
     ),
     "T2T251": Entry(
         title="A wrong number of stages",

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from tile2triton.frontend.builder import Block, Builder
 from tile2triton.frontend.failures import failure
+from tile2triton.frontend.long_lanes import in_blocks
 from tile2triton.frontend.loops import Loop, loop_values
 from tile2triton.frontend.native import truth
 from tile2triton.frontend.nests import join_nest
@@ -88,6 +89,7 @@ def loop_turns(
         parent.body.remove(settled)
     elif loop.is_parallel:
         join_nest(settled)
+        in_blocks(settled, parent, builder)
 
 
 def while_turns(

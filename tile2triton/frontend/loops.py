@@ -43,7 +43,8 @@ class Loop:
         # What is added to the variable of a loop that starts elsewhere than at 0.
         self.first: Any = 0
         for bound in self.bounds:
-            if not is_scalar(bound) or isinstance(bound, float):
+            is_float = isinstance(bound, Dynamic) and bound.is_float
+            if not is_scalar(bound) or isinstance(bound, float) or is_float:
                 raise failure(
                     "T2T157",
                     f"`{bound!r}` is no bound of a loop",

@@ -38,6 +38,11 @@ class Dynamic:
             )
         return DType(self._dtype)
 
+    @property
+    def is_float(self) -> bool:
+        """Whether it is known to be a float."""
+        return (self._dtype or "").startswith(("float", "bfloat"))
+
     def astype(self, dtype: Any) -> Any:
         return DType(dtype)(self)
 

@@ -69,7 +69,8 @@ def Parallel(
 ) -> Any:
     """All iterations at once: the statements inside act on whole tiles, element by element.
 
-    The extents are static. The keywords are hints.
+    An extent that is known at run time only is run through in blocks of as many elements as the
+    program has threads. The keywords are hints.
 
     | form | meaning | Triton |
     |---|---|---|

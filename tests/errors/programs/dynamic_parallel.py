@@ -1,4 +1,4 @@
-"""T.Parallel over an extent that is known only at run time."""
+"""T.Parallel over an extent that is known only at run time, in another one that does more."""
 
 import tile2triton
 import tile2triton.language as T
@@ -9,7 +9,9 @@ def program():
     @T.prim_func
     def main(A: T.Tensor((T.dynamic("n"),), "float32"), B: T.Tensor((64,), "float32")):
         with T.Kernel(1, threads=128) as bx:
-            for i in T.Parallel(A.shape[0]):
-                B[i] = A[i]
+            for i in T.Parallel(64):
+                B[i] = 0.0
+                for j in T.Parallel(A.shape[0]):
+                    T.atomic_add(B[i], A[j])
 
     return main
