@@ -34,8 +34,15 @@ class Absent:
     def backward(self, *_: Any, **__: Any) -> None:
         """Give the tensors that it was made from gradients."""
         for tensor in self._tensors:
-            if tensor.requires_grad and tensor.grad is None:
-                tensor.grad = torch.empty_like(tensor)
+            if tensor.requires_grad:
+                torch.autograd.backward(tensor, torch.empty_like(tensor), retain_graph=True)
+
+    @property
+    def grad(self) -> Absent:
+        return Absent(f"{self.__name__}.grad", self._tensors)
+
+    @grad.setter
+    def grad(self, value: Any) -> None: ...
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -64,7 +64,11 @@ _KEEPING = frozenset(
 
 def guessed(name: str, operands: Sequence[Any]) -> Guess:
     """What an operator of torch gives for guesses; a tensor that is none of these is all ones."""
-    name = name.partition("::")[2].partition(".")[0].removesuffix("_")
+    name = name.partition("::")[2].partition(".")[0]
+    if name == "add_":
+        # Sums that are built up in loops are sums too.
+        return UNKNOWN
+    name = name.removesuffix("_")
     given = [value for value in operands if value is not None]
     try:
         if name in _BINARY:

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from tile2triton.checking.absent import Absent
 from tile2triton.targets import Target
 
 # What every time that is measured on such a GPU comes to.
@@ -226,10 +227,15 @@ def _replacements(target: Target) -> dict[str, Any]:
         "torch.cuda.is_current_stream_capturing": lambda: False,
         "torch.cuda.CUDAGraph": Graph,
         "torch.cuda.graph": Nowhere,
+        "torch.cuda.profiler.start": _nothing,
+        "torch.cuda.profiler.stop": _nothing,
         "torch.cuda.nvtx.range_push": _nothing,
         "torch.cuda.nvtx.range_pop": _nothing,
         "torch.Generator": _generator,
         "torch.profiler.profile": Profile,
+        # Only their shapes would be taken, and a machine without a GPU has no compiler for them.
+        "torch.utils.cpp_extension.load": lambda *_, **__: Absent("a C++ extension"),
+        "torch.utils.cpp_extension.load_inline": lambda *_, **__: Absent("a C++ extension"),
         "torch.compile": _as_it_is,
         "tile2triton.measure.do_bench": do_bench,
         "triton.testing.do_bench": do_bench,
