@@ -9,17 +9,20 @@ from rewrites.shapes import plain_extent
 from rewrites.space import Lowering, Space
 
 
-def loop_header(lowering: Lowering, loop: ast.For) -> ast.expr:
-    """The iterable for Triton; the loop variable's range becomes known."""
+def loop_header(lowering: Lowering, loop: ast.For, space: Space | None = None) -> ast.expr:
+    """The iterable for Triton; the loop variable's range becomes known.
+
+    `space` is the one around a loop that stands in T.Parallel, whose lets the bounds may name.
+    """
     assert isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Attribute)
     assert isinstance(loop.target, ast.Name)
     operator = lowering.facts.operators[loop.iter.func.attr]
     arguments = operator.arguments(loop.iter)
     start, stop, step = bounds(arguments)
     environment = lowering.environment
-    stride = _step(step, environment)
+    stride = step_of(step, environment)
     environment.add_counter(loop.target.id, start, stop, stride)
-    space = Space(lowering)
+    space = space or Space(lowering)
     parts = _shortest([space.value(part).tree for part in (start, stop, step)])
     if operator.name == "Pipelined":
         stages = arguments["num_stages"]
@@ -54,7 +57,8 @@ def bounds(arguments: dict[str, ast.expr]) -> tuple[ast.expr, ast.expr, ast.expr
     return start, stop, step
 
 
-def _step(step: ast.expr, environment: Environment) -> int:
+def step_of(step: ast.expr, environment: Environment) -> int:
+    """The step of a loop, a number other than 0."""
     interval = environment.range(step)
     if interval.low is None or interval.low != interval.high or interval.low == 0:
         raise refuse(

@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from rewrites.environment import lengths, next_power_of_two, padded
 from rewrites.errors import refuse
-from rewrites.lower_loops import loop_header
+from rewrites.lane_loops import lower_lane_loop, lower_lane_while
 from rewrites.nodes import Blank, Comment
 from rewrites.quote import expr, name, substituted
 from rewrites.ranges import Range
@@ -92,7 +92,9 @@ def statement_in_space(space: Space, statement: ast.stmt) -> None:
         case ast.If(test=test, body=body, orelse=orelse):
             _branch(space, test, body, orelse)
         case ast.For():
-            _serial(space, statement)
+            lower_lane_loop(space, statement, run)
+        case ast.While():
+            lower_lane_while(space, statement, run)
         case ast.Expr(value=ast.Call() as call):
             space.run_operator(call)
         case _:
@@ -100,7 +102,7 @@ def statement_in_space(space: Space, statement: ast.stmt) -> None:
                 statement,
                 "T2T309",
                 f"`{ast.unparse(statement).splitlines()[0]}` cannot stand inside T.Parallel",
-                hint="T.Parallel holds element-wise statements: assignments, `if`, serial loops",
+                hint="T.Parallel holds element-wise statements: assignments, `if`, `for`, `while`",
             )
 
 
@@ -208,13 +210,3 @@ def _branch(space: Space, test: ast.expr, body: list[ast.stmt], orelse: list[ast
     if orelse:
         with space.under(negate_condition(condition)):
             run(space, orelse)
-
-
-def _serial(space: Space, loop: ast.For) -> None:
-    lowering = space.lowering
-    header = loop_header(lowering, loop)
-    with lowering.block() as body:
-        run(space, loop.body)
-    lowering.out.append(
-        ast.copy_location(ast.For(loop.target, header, body or [ast.Pass()], []), loop)
-    )

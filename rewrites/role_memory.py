@@ -70,11 +70,9 @@ class RoleMemory:
     def refuse_repeated(self, call: ast.Call, mask: int) -> None:
         """An atomic operation on one element, which each of some threads would do."""
         destination = call.args[0]
-        is_element = isinstance(destination, ast.Subscript) and not any(
-            isinstance(node, ast.Slice) for node in walk(destination)
-        )
-        value = base_name(call.args[1]) if len(call.args) > 1 else None
-        if is_element and value not in self.facts.tiles:
+        value = call.args[1] if len(call.args) > 1 else ast.Constant(0)
+        is_tile = base_name(value) in self.facts.tiles and not _is_element(value)
+        if _is_element(destination) and not is_tile:
             raise refuse(
                 call,
                 "T2T708",
@@ -83,6 +81,12 @@ class RoleMemory:
                 (),
                 "let one thread do it, such as under `if tx == 0:`",
             )
+
+
+def _is_element(operand: ast.expr) -> bool:
+    return isinstance(operand, ast.Subscript) and not any(
+        isinstance(node, ast.Slice) for node in walk(operand)
+    )
 
 
 def memory_of_all(kernel: ast.With, facts: Facts) -> set[str]:

@@ -51,9 +51,12 @@ from rewrites.facts import Facts
 from rewrites.interleave_roles import Role, interleaved
 from rewrites.nodes import Blank, Comment
 from rewrites.role_memory import RoleMemory
-from rewrites.threads import Threads, kernel_blocks, run_by, thread_count
+from rewrites.threads import Threads, is_thread_call, kernel_blocks, run_by, thread_count
 from rewrites.tree import function_of, operator_call, walk
 from rewrites.varying import varies, varying_names
+
+# Atomics that do something else where they are done twice.
+REPEATED = ("atomic_add", "atomic_addx2", "atomic_addx4")
 
 
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
@@ -101,6 +104,9 @@ class _Sequence:
         self.names: dict[str, int] = {}
         # How many roles are open around the statement.
         self.depth = 0
+        self.asks = any(is_thread_call(node) for node in walk(kernel))
+        # Whether iterations or threads run the statement one by one.
+        self.is_shared_out = False
 
     def block(self, body: list[ast.stmt], mask: int) -> list[ast.stmt]:
         """The statements in sequence, as the threads of `mask` run them."""
@@ -197,6 +203,16 @@ class _Sequence:
     def _statement(self, statement: ast.stmt, mask: int) -> list[ast.stmt]:
         """A statement that does not say who runs it."""
         run_by(statement, mask)
+        outer = self.is_shared_out
+        header = getattr(statement, "iter", None) or getattr(statement, "test", None)
+        if header is not None:
+            differs = varies(header, self.varying) or _is_parallel(header)
+            self.is_shared_out = outer or differs
+        made = self._run_by(statement, mask)
+        self.is_shared_out = outer
+        return made
+
+    def _run_by(self, statement: ast.stmt, mask: int) -> list[ast.stmt]:
         match statement:
             case ast.For():
                 self.memory.note_header(statement.iter, mask)
@@ -217,6 +233,8 @@ class _Sequence:
         return [statement]
 
     def _leaf(self, statement: ast.stmt, mask: int) -> list[ast.stmt]:
+        if not self.is_shared_out and not varies(statement, self.varying):
+            self._check_once(statement, mask)
         call = operator_call(statement, *self.facts.operators)
         if call is None or not isinstance(call.func, ast.Attribute):
             return [statement]
@@ -226,10 +244,20 @@ class _Sequence:
             ast.fix_missing_locations(statement)
         elif function == "sync_threads":
             return self._synchronised(statement, call, mask)
-        elif function.startswith("atomic") and mask.bit_count() not in (1, self.threads.count):
-            self.memory.refuse_repeated(call, mask)
         self._arrive(statement)
         return [statement]
+
+    def _check_once(self, statement: ast.stmt, mask: int) -> None:
+        """Refuse atomics of single elements that several threads do, each of them.
+
+        Where no statement asks for the number of a thread, a program does them once.
+        """
+        if mask.bit_count() == 1 or (mask == self.threads.all and not self.asks):
+            return
+        for node in walk(statement):
+            match node:
+                case ast.Call(func=ast.Attribute(attr=function)) if function in REPEATED:
+                    self.memory.refuse_repeated(node, mask)
 
     def _arrive(self, statement: ast.stmt) -> None:
         """Follow an arrival outside of roles, where its barrier is known."""
@@ -275,6 +303,13 @@ class _Sequence:
 
     def _set_down(self, node: ast.AST, construct: str, reason: str) -> None:
         set_down(self.facts, node, construct, reason)
+
+
+def _is_parallel(header: ast.expr) -> bool:
+    match header:
+        case ast.Call(func=ast.Attribute(attr="Parallel" | "parallel")):
+            return True
+    return False
 
 
 def _refuse_arrivals(branch: ast.If) -> None:

@@ -90,6 +90,8 @@ class _Spread:
         self.memory = LaneMemory(threads, varying, self.lane, names, facts)
         # Lets of earlier loops that are arithmetic, which a later loop may say again.
         self.lets: dict[str, ast.Assign] = {}
+        # Those that read memory, which may hold something else by then.
+        self.loads: set[str] = set()
 
     def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
         result: list[ast.stmt] = []
@@ -182,6 +184,7 @@ class _Spread:
             group.body = []
             return
         first = next(s for s in group.body if not isinstance(s, (Comment, Blank)))
+        self._check_loads(group.body)
         body = [*self._said_again(group.body), *group.body]
         for statement in body:
             self._learn(statement)
@@ -217,6 +220,33 @@ class _Spread:
                 wanted.append(name)
                 pending += sorted(names_in(self.lets[name].value))
         return [self.lets[name] for name in self.lets if name in wanted]
+
+    def _check_loads(self, body: list[ast.stmt]) -> None:
+        """Refuse what an earlier loop read for each thread, where this one uses it."""
+        nodes = [node for statement in body for node in walk(statement)]
+        names = [node for node in nodes if isinstance(node, ast.Name)]
+        made = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+        for node in names:
+            if node.id in self.loads - made:
+                raise refuse(
+                    node,
+                    "T2T380",
+                    f"`{node.id}` is another value in each thread, and what all threads do "
+                    "together stands between where it is read and here",
+                    (),
+                    f"make it a variable: `{node.id} = T.alloc_var(dtype)`, then assign to it",
+                )
+        variables = self.facts.variables.keys()
+        for node in nodes:
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
+                    name not in variables and self._reads_memory(value)
+                ):
+                    self.loads.add(name)
+
+    def _reads_memory(self, tree: ast.expr) -> bool:
+        memory = self.facts.tiles.keys() | self.facts.tensors.keys() | self.facts.variables.keys()
+        return bool(names_in(tree) & (memory | self.loads))
 
     def _learn(self, statement: ast.stmt) -> None:
         memory = self.facts.tiles.keys() | self.facts.tensors.keys() | self.facts.variables.keys()

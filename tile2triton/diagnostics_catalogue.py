@@ -672,7 +672,7 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "T2T309": Entry(
         title="A statement that cannot stand inside T.Parallel",
-        explanation="T.Parallel holds element-wise statements: assignments, `if`, serial loops.",
+        explanation="T.Parallel holds element-wise statements: assignments, `if`, `for`, `while`.",
     ),
     "T2T310": Entry(
         title="Every iteration of T.Parallel stores to one variable",
@@ -822,6 +822,15 @@ CATALOGUE: dict[str, Entry] = {
         explanation="Memory is allocated whole, contiguous and without a condition.",
         wrong='x = T.decl_buffer((64,), "float32", data=y.data)',
         right="x = T.view(y, (64,))",
+    ),
+    "T2T380": Entry(
+        title="What a thread read is used behind what all threads do",
+        explanation=(
+            "A name without T.alloc_var is a value of the statements around it. Where the threads "
+            "meet, or act on a tile together, each thread's own values are kept in variables."
+        ),
+        wrong="x = A[tx]\nT.sync_threads()\nA[tx + 1] = x",
+        right='x = T.alloc_var("int32")\nx = A[tx]\nT.sync_threads()\nA[tx + 1] = x',
     ),
     # Run time.
     "T2T401": Entry(

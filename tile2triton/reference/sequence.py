@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from rewrites import sequence_roles, split_grids, spread_threads
+from rewrites import remove_jumps, sequence_roles, split_grids, spread_threads
 from rewrites.facts import Program
 from rewrites.quote import copy_tree
 
@@ -21,7 +21,9 @@ def in_sequence(program: Program) -> Program:
         erased=[],
         tiles=dict(program.facts.tiles),
         variables=dict(program.facts.variables),
+        counters=dict(program.facts.counters),
     )
-    tree = split_grids.run(copy_tree(program.tree), facts)
-    tree = sequence_roles.run(tree, facts)
+    # What a thread does behind a jump of its own depends on the thread, which conditions say.
+    tree = remove_jumps.run(copy_tree(program.tree), facts)
+    tree = sequence_roles.run(split_grids.run(tree, facts), facts)
     return Program(spread_threads.run(tree, facts), facts)

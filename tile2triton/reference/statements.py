@@ -278,7 +278,11 @@ def _while(loop: ast.While, state: State) -> None:
         ):
             if not left.turn(lambda: execute_block(loop.body, state), condition):
                 return
-            condition = np.logical_and(condition, truth(evaluate(loop.test, state)))
+            if left.broken is not None:
+                condition = np.logical_and(condition, np.logical_not(left.broken))
+            # What an iteration that is through would read may be anywhere.
+            with state.where(condition) if np.ndim(condition) else contextlib.nullcontext():
+                condition = np.logical_and(condition, truth(evaluate(loop.test, state)))
 
 
 def _branch(branch: ast.If, state: State) -> None:
