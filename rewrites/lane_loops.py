@@ -17,7 +17,9 @@ after:
 import ast
 from collections.abc import Callable
 
-from rewrites.lower_loops import bounds, loop_header, step_of
+from rewrites.dtypes import bits
+from rewrites.errors import refuse
+from rewrites.lower_loops import bound, bounds, loop_header, step_of
 from rewrites.quote import expr, literal, name, place
 from rewrites.scalars import as_condition, logical
 from rewrites.space import Space
@@ -82,6 +84,16 @@ def _of_lanes(
     start, stop = ends
     variable = loop.target.id
     is_plain = step == 1 and isinstance(start, ast.Constant) and start.value == 0
+    for end in ends:
+        if bits(bound(space, end).dtype) > 32:
+            raise refuse(
+                end,
+                "T2T382",
+                f"`{ast.unparse(end)}` is another bound in each iteration of T.Parallel, where "
+                "loops count in int32",
+                found=(f"`{ast.unparse(end)}`: {space.value(end).dtype}",),
+                hint=f'cast it: T.cast({ast.unparse(end)}, "int32")',
+            )
     first = space.value(start)
     if not isinstance(start, ast.Constant):
         # The body may change what the bounds are made of.

@@ -2,11 +2,13 @@
 
 import ast
 
+from rewrites.dtypes import is_float
 from rewrites.environment import Environment
 from rewrites.errors import refuse
 from rewrites.quote import expr
 from rewrites.shapes import plain_extent
 from rewrites.space import Lowering, Space
+from rewrites.values import Value
 
 
 def loop_header(lowering: Lowering, loop: ast.For, space: Space | None = None) -> ast.expr:
@@ -23,7 +25,7 @@ def loop_header(lowering: Lowering, loop: ast.For, space: Space | None = None) -
     stride = step_of(step, environment)
     environment.add_counter(loop.target.id, start, stop, stride)
     space = space or Space(lowering)
-    parts = _shortest([space.value(part).tree for part in (start, stop, step)])
+    parts = _shortest([bound(space, part).tree for part in (start, stop, step)])
     if operator.name == "Pipelined":
         stages = arguments["num_stages"]
         # Launchers ask for one stage, so that a plain range is one of a single stage too.
@@ -55,6 +57,20 @@ def bounds(arguments: dict[str, ast.expr]) -> tuple[ast.expr, ast.expr, ast.expr
     if isinstance(step, ast.Constant) and step.value is None:
         step = ast.Constant(1)
     return start, stop, step
+
+
+def bound(space: Space, tree: ast.expr) -> Value:
+    """The value of a loop's bound, which is a whole number."""
+    value = space.value(tree)
+    if is_float(value.dtype) or value.dtype == "bool":
+        raise refuse(
+            tree,
+            "T2T381",
+            f"a loop counts to a whole number, but `{ast.unparse(tree)}` is none",
+            found=(f"`{ast.unparse(tree)}`: {value.dtype}",),
+            hint=f'cast it: T.cast({ast.unparse(tree)}, "int32")',
+        )
+    return value
 
 
 def step_of(step: ast.expr, environment: Environment) -> int:

@@ -226,15 +226,15 @@ class _Spread:
         nodes = [node for statement in body for node in walk(statement)]
         names = [node for node in nodes if isinstance(node, ast.Name)]
         made = {node.id for node in names if isinstance(node.ctx, ast.Store)}
-        for node in names:
-            if node.id in self.loads - made:
+        for used in names:
+            if used.id in self.loads - made:
                 raise refuse(
-                    node,
+                    used,
                     "T2T380",
-                    f"`{node.id}` is another value in each thread, and what all threads do "
+                    f"`{used.id}` is another value in each thread, and what all threads do "
                     "together stands between where it is read and here",
                     (),
-                    f"make it a variable: `{node.id} = T.alloc_var(dtype)`, then assign to it",
+                    f"make it a variable: `{used.id} = T.alloc_var(dtype)`, then assign to it",
                 )
         variables = self.facts.variables.keys()
         for node in nodes:

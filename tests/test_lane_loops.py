@@ -5,7 +5,9 @@ import torch
 
 import tile2triton
 import tile2triton.language as T
+from rewrites.errors import RewriteError
 from tests.both_meanings import run_kernel
+from tests.three_meanings import agree
 from tile2triton.diagnostics import TileError
 
 
@@ -233,3 +235,21 @@ def test_what_threads_read_before_they_meet_is_kept_in_variables(device):
 
     with pytest.raises(TileError, match=r"T2T380.*`x` is another value in each thread"):
         let.compile()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "index", "code"),
+    [("float32", "0", "T2T381"), ("float32", "i", "T2T381"), ("int64", "i", "T2T382")],
+)
+def test_bounds_that_no_loop_counts_to_are_refused(dtype, index, code, device):
+    program = f"""
+    def k(A: T.Tensor((8,), "{dtype}"), C: T.Tensor((8,), "int32")):
+        with T.Kernel(1, threads=32) as bx:
+            for i in T.Parallel(8):
+                for j in T.serial(A[{index}]):
+                    C[i] = C[i] + j
+    """
+    arrays = [torch.zeros(8, dtype=getattr(torch, dtype)), torch.zeros(8, dtype=torch.int32)]
+    with pytest.raises(RewriteError) as caught:
+        agree(program, arrays, device, outputs=())
+    assert [problem.code for problem in caught.value.problems] == [code]

@@ -832,6 +832,18 @@ CATALOGUE: dict[str, Entry] = {
         wrong="x = A[tx]\nT.sync_threads()\nA[tx + 1] = x",
         right='x = T.alloc_var("int32")\nx = A[tx]\nT.sync_threads()\nA[tx + 1] = x',
     ),
+    "T2T381": Entry(
+        title="A loop whose bound is no whole number",
+        explanation="Loops count in whole numbers from their start to their end.",
+        wrong='for j in T.serial(A[0]):  # A: T.Tensor((64,), "float32")\n    C[j] = 1',
+        right='for j in T.serial(T.cast(A[0], "int32")):\n    C[j] = 1',
+    ),
+    "T2T382": Entry(
+        title="Bounds of 64 bits that differ between iterations of T.Parallel",
+        explanation="Such a loop turns as often as the iteration with the most turns, in int32.",
+        wrong='for j in T.serial(A[i]):  # A: T.Tensor((64,), "int64")\n    C[i] += j',
+        right='for j in T.serial(T.cast(A[i], "int32")):\n    C[i] += j',
+    ),
     # Run time.
     "T2T401": Entry(
         title="A kernel that needs more than the GPU has",
