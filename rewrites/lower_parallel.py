@@ -29,7 +29,7 @@ from rewrites.space import Axis, Lowering, Space, index_list
 from rewrites.stores import filled, store
 from rewrites.tree import names_in, walk
 from rewrites.updates import update
-from rewrites.values import Value, number
+from rewrites.values import Value, named, number
 
 
 def lower_parallel(lowering: Lowering, loop: ast.For) -> None:
@@ -178,7 +178,7 @@ def _assign_name(space: Space, target: str, tree: ast.expr, node: ast.stmt) -> N
             f"every element of T.Parallel stores to the one variable `{target}`",
             hint=f"declare `{target}` inside the loop, or reduce with T.reduce_sum",
         )
-    lowering.emit("target = tree", target=target, tree=value.tree)
+    lowering.emit("target = tree", target=target, tree=named(value).tree)
     if _is_index(space, tree):
         space.spellings[target] = substituted(tree, space.spellings)
     space.environment.ranges[target] = space.environment.range(tree)

@@ -42,7 +42,7 @@ from rewrites.scalars import as_condition
 from rewrites.space import Lowering, Space
 from rewrites.tile_views import seen_as
 from rewrites.tree import base_name, function_of, is_view, names_in
-from rewrites.values import stored, strong, triton_dtype
+from rewrites.values import named, stored, strong, triton_dtype
 
 
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
@@ -179,7 +179,7 @@ class _Program:
         environment.dtypes[target] = value.dtype
         # Triton makes a Python number that is assigned to a name a typed scalar.
         environment.unrolled.discard(target)
-        lowering.emit("target = value", target=target, value=value.tree)
+        lowering.emit("target = value", target=target, value=named(value).tree)
 
     def _pointer(self, tensor: Tensor, call: ast.Call) -> None:
         """A pointer to memory at an address, whose alignment is the language's promise."""

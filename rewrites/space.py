@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 from rewrites import tensors, tiles
 from rewrites.descriptors import DescriptorPlan
-from rewrites.dtypes import is_float
+from rewrites.dtypes import bits, is_float
 from rewrites.environment import Environment, Names, next_power_of_two, padded
 from rewrites.errors import refuse
 from rewrites.facts import Facts
 from rewrites.quote import expr, literal, name, stmts, substituted
 from rewrites.scalars import floor_divide, floor_modulo, logical, negate_condition
 from rewrites.tree import walk
-from rewrites.values import Value, arithmetic, compare, number, strong, wrapped
+from rewrites.values import Value, arithmetic, cast, compare, number, strong, wrapped
 
 
 @dataclass(frozen=True)
@@ -179,6 +179,14 @@ class Space:
                 found=(f"`{ast.unparse(tree)[1:]}`: {operand.dtype}",),
                 hint="T.cast it to an integer, or T.reinterpret its bits",
             )
+        if is_float(operand.dtype) and bits(operand.dtype) == 8:
+            # fp8 has no arithmetic.
+            wide = cast(operand, "float32")
+            opposite = replace(wide, tree=ast.UnaryOp(op, wide.tree), number=None)
+            return cast(opposite, operand.dtype)
+        known = operand.number
+        if isinstance(op, ast.Invert) and isinstance(known, int) and operand.dtype == "int32":
+            return replace(operand, tree=ast.UnaryOp(op, operand.tree), number=~int(known))
         if operand.weak and operand.dtype not in ("int32", "float32", "bool"):
             operand = strong(operand)
         return replace(operand, tree=ast.UnaryOp(op, operand.tree), number=None)

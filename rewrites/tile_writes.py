@@ -21,7 +21,7 @@ from rewrites.tiles import (
     lanes,
     lengths_of,
 )
-from rewrites.values import Value, collapsed, full, stored, strong
+from rewrites.values import Value, chosen, collapsed, full, stored, strong
 
 if TYPE_CHECKING:
     from rewrites.space import Space
@@ -64,6 +64,8 @@ def write(
         keep.insert(0, Value(inside, "bool", reach))
     if keep:
         mask = logical(ast.And(), keep)
+        if new.weak:
+            tree = chosen(new).tree
         tree = expr("tl.where(mask, new, old)", mask=mask.tree, new=tree, old=name(buffer))
     elif new.weak or not covered:
         tree = full(_shape(tile), tree, tile.dtype)
@@ -76,7 +78,7 @@ def _write_scattered(
     space: "Space", tile: Tile, indices: list[ast.expr], value: Value, node: ast.AST
 ) -> None:
     """Set elements at computed indices, of which each is reached once."""
-    new = stored(value, tile.dtype)
+    new = chosen(stored(value, tile.dtype))
     found = spread(space, tile, indices, new)
     if found is not None:
         tree, condition = found
@@ -207,6 +209,8 @@ def _write_scalar(space: "Space", tile: Tile, value: Value, node: ast.AST) -> No
         inside = reached.tree
         if reached.axes:
             inside = expr("tl.max(inside.to(tl.int32)) != 0", inside=inside)
+        if new.weak:
+            tree = chosen(new).tree
         tree = expr("tl.where(mask, new, old)", mask=inside, new=tree, old=name(tile.name))
     elif new.weak and tile.dtype not in ("int32", "float32"):
         tree = strong(new).tree

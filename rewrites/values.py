@@ -9,6 +9,7 @@ from typing import Any
 
 from rewrites.dtypes import BY_NAME, bits, is_float, promoted
 from rewrites.quote import expr, literal
+from rewrites.tree import names_in
 
 COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
@@ -117,6 +118,22 @@ def full(shape: ast.expr, value: ast.expr, dtype: str) -> ast.expr:
     return expr(template, shape=shape, value=value, dtype=triton_dtype(dtype))
 
 
+def named(value: Value) -> Value:
+    """`value` for `name = value`, where Triton gives a Python number a type by its size."""
+    if not value.weak:
+        return value
+    if value.number is None:
+        keeps = value.dtype in ("int32", "float32", "bool")
+    else:
+        keeps = number(value.number).dtype == value.dtype
+    return value if keeps else strong(value)
+
+
+def chosen(value: Value) -> Value:
+    """`value` for `tl.where`, beside a tensor of its type: Triton has no fp8 literals."""
+    return strong(value) if _is_fp8(value.dtype) else value
+
+
 def arithmetic(op: ast.operator, left: Value, right: Value) -> Value:
     """`left op right` for `+ - * /` and the bit operators, in the type TileLang gives it."""
     dtype = promoted(left.dtype, right.dtype)
@@ -155,9 +172,12 @@ def compare(op: ast.cmpop, left: Value, right: Value) -> Value:
             left, right = cast(left, dtype), cast(right, dtype)
         both = left.weak and right.weak
         return Value(ast.Compare(left.tree, [op], [right.tree]), "bool", weak=both)
+    # Beside an unsigned number a negative one is a large one, so it is not compared as it is.
+    changes_sign = BY_NAME[dtype].kind == "uint"
     for weak, typed in ((left, right), (right, left)):
         if weak.weak and not typed.weak and _holds(typed.dtype, weak.number):
-            dtype = typed.dtype
+            if not (changes_sign and BY_NAME[typed.dtype].kind == "int"):
+                dtype = typed.dtype
     if bits(dtype) == 8 and is_float(dtype):
         dtype = "float32"
     a, b = operands(left, right, dtype)
@@ -264,8 +284,9 @@ def _is_same_kind_of_literal(value: Value, dtype: str) -> bool:
 
 def _retype_literal(value: Value, dtype: str) -> Value:
     """An int literal written as a float where a float is meant: `0` becomes `0.0`."""
-    if is_float(dtype) and isinstance(value.tree, (ast.Constant, ast.UnaryOp)):
-        return replace(value, tree=literal(float(value.number or 0)))
+    if is_float(dtype) and not names_in(value.tree):
+        written = float(value.number or 0)
+        return replace(value, tree=literal(written), number=written)
     return value
 
 

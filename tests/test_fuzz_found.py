@@ -103,3 +103,86 @@ for i in T.Parallel(3):
         C[i] = 5
 """
     agree_on(body, "uint16", "(3,)", device)
+
+
+@pytest.mark.parametrize("test", ["a[i] >= {}", "{} < a[i]", "{} >= T.min(a[i], 7)"])
+@pytest.mark.parametrize("dtype", ["int8", "int32"])
+def test_negative_number_beside_an_unsigned_literal_is_large(
+    test: str, dtype: str, device: str
+) -> None:
+    body = f"""
+a = T.alloc_fragment((8,), "{dtype}")
+for i in T.Parallel(8):
+    a[i] = i - 4
+for i in T.Parallel(8):
+    C[i] = 2
+    if {test.format('T.cast(1, "uint32")')}:
+        C[i] = 5
+"""
+    agree_on(body, "int32", "(8,)", device)
+
+
+LITERALS = [
+    'T.cast(0.25, "uint8")',
+    'T.cast(-1, "uint32")',
+    'T.cast(-1, "uint32") - T.cast(-1, "uint32")',
+    'T.cast(7, "int64")',
+]
+
+
+@pytest.mark.parametrize("use", ["~x", "x & T.cast(200, 'int8')", "T.max(T.cast(1, 'uint32'), x)"])
+@pytest.mark.parametrize("value", LITERALS)
+@pytest.mark.parametrize("inside", [True, False])
+def test_name_of_a_literal_has_the_type_of_the_literal(
+    value: str, use: str, inside: bool, device: str
+) -> None:
+    let = f"x = {value}"
+    body = f"""
+{"" if inside else let}
+for i in T.Parallel(3):
+    {let if inside else "pass"}
+    C[i] = {use}
+"""
+    agree_on(body, "int64", "(3,)", device)
+
+
+def test_opposite_of_the_lowest_integers_bits_does_not_overflow(device: str) -> None:
+    body = """
+for i in T.Parallel(4):
+    C[i] = (3 + ~T.min_value("int32")) * (i + 1)
+"""
+    agree_on(body, "int32", "(4,)", device)
+
+
+@pytest.mark.parametrize("value", ['T.cast(3, "float64")', 'T.cast(-1, "float16")'])
+def test_whole_float_stored_to_an_integer_is_an_integer(value: str, device: str) -> None:
+    body = f"""
+a = T.alloc_fragment((4,), "int32")
+for i in T.Parallel(4):
+    a[i] = {value}
+for i in T.Parallel(4):
+    C[i] = a[i] & (i + 1)
+"""
+    agree_on(body, "int32", "(4,)", device)
+
+
+def test_quotient_of_literals_cast_to_a_float_is_one(device: str) -> None:
+    body = """
+for i in T.Parallel(4):
+    C[i] = T.cast(i, "uint32") * T.cast(T.floordiv(T.cast(200, "int8"), 1), "float32")
+"""
+    agree_on(body, "float32", "(4,)", device)
+
+
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2"])
+@pytest.mark.parametrize("value", ["-a[i]", "-3.0"])
+def test_fp8_takes_opposites_and_literals(value: str, dtype: str, device: str) -> None:
+    body = f"""
+a = T.alloc_fragment((4,), "{dtype}")
+T.fill(a, 2)
+for i in T.Parallel(4):
+    if i > 1:
+        a[i] = {value}
+T.copy(a, C)
+"""
+    agree_on(body, "float32", "(4,)", device)

@@ -5,6 +5,7 @@ import linecache
 import re
 import traceback
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from unittest import mock
@@ -35,6 +36,10 @@ class Outcome:
     @property
     def is_failure(self) -> bool:
         return self.kind in ("crash", "differ")
+
+
+# What says what comes of a module.
+Judge = Callable[[str], Outcome]
 
 
 def outcome(text: str, seed: int = 0, device: str = "cpu", target: str = "cuda:90") -> Outcome:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fuzz.generate import program
-from tests.fuzz.outcome import Outcome, outcome
+from tests.fuzz.outcome import Judge, Outcome, outcome
 
 TARGETS = ("cuda:90", "cuda:80", "hip:gfx942")
 # Programs that one process runs, and the seconds that it has for each.
@@ -30,12 +30,12 @@ def main() -> int:
     if options.emit:
         return _emit(Path(options.emit), seeds)
     if options.worker:
-        return _work(seeds, options.device)
+        return _work(seeds, options.device, options.compile)
     started = time.perf_counter()
     counts: collections.Counter[str] = collections.Counter()
     reasons: collections.Counter[str] = collections.Counter()
     failed: list[int] = []
-    for row in _rows(seeds, options.device, options.jobs):
+    for row in _rows(seeds, options):
         counts[row["kind"]] += 1
         if row["kind"] != "agree":
             reasons[f"{row['kind']}: {row['reason']}"] += 1
@@ -44,7 +44,7 @@ def main() -> int:
             print(f"seed {row['seed']}: {row['kind']}: {row['reason']}\n{row['detail']}\n")
             sys.stdout.flush()
     summary = {
-        "device": options.device,
+        "device": options.compile or options.device,
         "programs": sum(counts.values()),
         "seconds": round(time.perf_counter() - started, 1),
         **counts,
@@ -56,8 +56,8 @@ def main() -> int:
         from tests.fuzz.shrink import shrunk
 
         for seed in sorted(failed)[:20]:
-            least = shrunk(program(seed), seed, options.device, target(seed, options.device))
-            print(f"\n# seed {seed}\n{least}")
+            least = shrunk(program(seed), _judge(seed, options.device, options.compile))
+            print(f"\n# seed {seed}\n{least}", flush=True)
     return 1 if failed else 0
 
 
@@ -73,27 +73,31 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=1000, help="how many programs")
     parser.add_argument("--jobs", type=int, default=1, help="how many processes")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument(
+        "--compile", metavar="TARGET", help="compile for this target, which need not be there"
+    )
     parser.add_argument("--shrink", action="store_true", help="print a least program per failure")
     parser.add_argument("--emit", metavar="DIR", help="write the programs to files and stop")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def _rows(seeds: range, device: str, jobs: int) -> Iterator[dict[str, Any]]:
+def _rows(seeds: range, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """What came of each program, as its process tells."""
     chunks = [seeds[at : at + CHUNK] for at in range(0, len(seeds), CHUNK)]
-    with ThreadPoolExecutor(jobs) as pool:
-        for rows in pool.map(lambda chunk: list(_survived(chunk, device)), chunks):
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for rows in pool.map(lambda chunk: list(_survived(chunk, options)), chunks):
             yield from rows
 
 
-def _survived(seeds: range, device: str) -> Iterator[dict[str, Any]]:
+def _survived(seeds: range, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Run a chunk; a program that takes its process along costs no other its result."""
     while seeds:
-        command = [sys.executable, "-m", "tests.fuzz", "--worker", "--device", device]
+        command = [sys.executable, "-m", "tests.fuzz", "--worker", "--device", options.device]
+        command += ["--compile", options.compile] if options.compile else []
         command += ["--seed", str(seeds.start), "--count", str(len(seeds))]
         try:
-            limit = SECONDS[device] + 10 * len(seeds)
+            limit = SECONDS[options.device] + 10 * len(seeds)
             done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
             text, end = done.stdout, f"ended with {done.returncode}: {done.stderr[-600:]}"
         except subprocess.TimeoutExpired as late:
@@ -108,11 +112,20 @@ def _survived(seeds: range, device: str) -> Iterator[dict[str, Any]]:
             seeds = seeds[1:]
 
 
-def _work(seeds: range, device: str) -> int:
-    """Run programs here, a line of JSON for each."""
+def _judge(seed: int, device: str, compile_target: str | None) -> Judge:
+    """What says what comes of a program: it is compiled, or it is run."""
+    if compile_target is None:
+        return lambda text: outcome(text, seed, device, target(seed, device))
+    from tests.fuzz.compiling import compiler
+
+    return compiler(compile_target).outcome
+
+
+def _work(seeds: range, device: str, compile_target: str | None) -> int:
+    """Judge programs here, a line of JSON for each."""
     for seed in seeds:
         try:
-            found = outcome(program(seed), seed, device, target(seed, device))
+            found = _judge(seed, device, compile_target)(program(seed))
         except Exception as error:  # one program must not end the run
             found = Outcome("crash", f"generator: {type(error).__name__}", repr(error))
         row = {"seed": seed, "kind": found.kind, "reason": found.reason}

@@ -4,21 +4,21 @@ import ast
 import copy
 from collections.abc import Callable, Iterator
 
-from tests.fuzz.outcome import Outcome, outcome
+from tests.fuzz.outcome import Judge, Outcome
 
 Fails = Callable[[str], bool]
 
 
-def shrunk(text: str, seed: int, device: str = "cpu", target: str = "cuda:90") -> str:
+def shrunk(text: str, judge: Judge) -> str:
     """The least module found that fails for the reason that `text` fails for, and how it fails."""
-    first = outcome(text, seed, device, target)
+    first = judge(text)
 
     def fails(candidate: str) -> bool:
-        found = outcome(candidate, seed, device, target)
+        found = judge(candidate)
         return (found.kind, found.reason) == (first.kind, first.reason)
 
     least = shrink(text, fails)
-    return described(least, outcome(least, seed, device, target))
+    return described(least, judge(least))
 
 
 def shrink(text: str, fails: Fails, tries: int = 1500) -> str:
