@@ -182,8 +182,8 @@ class Space:
         if is_float(operand.dtype) and bits(operand.dtype) == 8:
             # fp8 has no arithmetic.
             wide = cast(operand, "float32")
-            opposite = replace(wide, tree=ast.UnaryOp(op, wide.tree), number=None)
-            return cast(opposite, operand.dtype)
+            turned = replace(wide, tree=ast.UnaryOp(op, wide.tree), number=None)
+            return cast(turned, operand.dtype)
         known = operand.number
         if isinstance(op, ast.Invert) and isinstance(known, int) and operand.dtype == "int32":
             return replace(operand, tree=ast.UnaryOp(op, operand.tree), number=~int(known))
