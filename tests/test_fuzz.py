@@ -5,10 +5,13 @@ from dataclasses import replace
 import pytest
 import torch
 
+from rewrites.facts import Facts
+from tests.fuzz.compiling import Compiler
 from tests.fuzz.generate import program
 from tests.fuzz.outcome import compared, outcome
 from tests.fuzz.run import target
 from tests.fuzz.shrink import shrink
+from tile2triton.frontend.compiled import CompiledKernel
 from tile2triton.frontend.operators import TABLE
 
 # `python -m tests.fuzz` runs as many more as one likes.
@@ -82,3 +85,19 @@ def test_shrinking_keeps_the_reason() -> None:
     assert "T.max" in least
     assert len(least.splitlines()) < len(SMALL.splitlines())
     assert "T.copy" not in least
+
+
+@pytest.mark.compile
+def test_what_does_not_compile_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = Compiler("cuda:90")
+    assert compiler.outcome(SMALL).kind == "agree"
+    emitted = CompiledKernel.emitted_for
+
+    def spoilt(kernel: CompiledKernel, target: str) -> tuple[str, Facts]:
+        text, facts = emitted(kernel, target)
+        return text.replace("tl.maximum(", "tl.maximal("), facts
+
+    monkeypatch.setattr(CompiledKernel, "emitted_for", spoilt)
+    found = compiler.outcome(SMALL)
+    assert found.kind == "crash"
+    assert "maximal" in found.detail

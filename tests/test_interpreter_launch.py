@@ -218,3 +218,29 @@ def launch(out, n):
     return out
 """
     assert run(text, torch.zeros(1, dtype=torch.int64), 2**20).item() == 2**40
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "if tl.program_id(0) == 0:\n    x0 = x0.to(tl.float16)",
+        "if tl.program_id(0) != 0:\n    pass\nelse:\n    x0 = tl.sum(x0)",
+        "for k in range(2):\n    x0 = x0.to(tl.float16)",
+        "n = N\nwhile n > 3:\n    n = n - 1\n    x0 = x0.to(tl.float16)",
+    ],
+)
+def test_branches_and_loops_leave_the_types_of_variables(block: str) -> None:
+    with pytest.raises(InterpreterError, match=r"`x0` is .* before a branch or loop, and"):
+        pointwise("0.0", [torch.zeros(16)], torch.float32, setup=block)
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("x0 = -x0.to(tl.float8e5)", "no f(sub|neg) of fp8"),
+        ("x0 = tl.full((4,), 2.0, tl.int32)", "the number 2.0 is no int32"),
+    ],
+)
+def test_numbers_that_the_compiler_has_not_are_refused(statement: str, message: str) -> None:
+    with pytest.raises(InterpreterError, match=message):
+        pointwise("0.0", [torch.zeros(16)], torch.float32, setup=statement)

@@ -299,7 +299,6 @@ _CONSTANTS = {
         *(tl.int1, tl.int8, tl.int16, tl.int32, tl.int64),
         *(tl.uint8, tl.uint16, tl.uint32, tl.uint64),
         *(tl.float16, tl.bfloat16, tl.float32, tl.float64),
-        *(tl.float8e4nv, tl.float8e5, tl.float8e4b8, tl.float8e5b16),
     )
 }
 
@@ -307,6 +306,8 @@ _CONSTANTS = {
 def _constant(value: Any, dtype: Any) -> Array:
     target = numpy_dtype(dtype)
     if target.kind in "iub":
+        if isinstance(value, float):
+            raise TypeError(f"the number {value} is no {dtype}")
         return np.asarray(value).astype(target)
     return convert(np.asarray(value, np.float64), target)
 

@@ -110,6 +110,17 @@ def _divide(lhs: Array, rhs: Array) -> Array:
     return np.asarray(np.divide(lhs, rhs, dtype=lhs.dtype))
 
 
+def without_fp8(name: str, operation: Callable[..., Value]) -> Callable[..., Value]:
+    """An operation that LLVM has not for fp8, whose numbers are bytes to it."""
+
+    def checked(*operands: Value, **options: Any) -> Value:
+        if any(getattr(operand.dtype.scalar, "is_fp8", bool)() for operand in operands):
+            raise TypeError(f"Triton has no {name} of fp8 numbers")
+        return operation(*operands, **options)
+
+    return checked
+
+
 _ERF = np.vectorize(math.erf, otypes=[np.float64])
 
 _KEEPING: dict[str, Function] = {
@@ -171,7 +182,10 @@ _COMPARING: dict[str, Function] = {
 }
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
-    **{f"create_{name}": keep_type(function) for name, function in _KEEPING.items()},
+    **{
+        f"create_{name}": without_fp8(name, keep_type(function))
+        for name, function in _KEEPING.items()
+    },
     **{
         f"create_{prefix}{name}": compare(function)
         for name, function in _COMPARING.items()

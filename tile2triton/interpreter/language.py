@@ -131,6 +131,24 @@ def checked(condition: Any, message: Any = "") -> None:
         raise AssertionError(message)
 
 
+def types_of(
+    names: dict[str, Any], chosen: tuple[str, ...], condition: Any = None
+) -> dict[str, Any]:
+    """The types of variables before a branch or loop; of a static branch none are kept."""
+    if condition is not None and not isinstance(condition, Tensor):
+        return {}
+    return {name: names[name].type for name in chosen if isinstance(names.get(name), Tensor)}
+
+
+def same_types(before: dict[str, Any], names: dict[str, Any]) -> None:
+    """Refuse a branch or loop that leaves another type in a variable, as the compiler does."""
+    for name, type in before.items():
+        now = names[name]
+        if not isinstance(now, Tensor) or now.type != type:
+            found = now.type if isinstance(now, Tensor) else now
+            raise TypeError(f"`{name}` is {type} before a branch or loop, and {found} behind it")
+
+
 def counted(start: Any, stop: Any = None, step: Any = None, **options: Any) -> Iterator[Tensor]:
     """`range` and `tl.range`: the loop variable is a run-time scalar; options change no result."""
     if stop is None:
@@ -219,5 +237,7 @@ _SUPPORT = {
     "__all_of__": all_of,
     "__any_of__": any_of,
     "__negated__": negated,
+    "__types__": types_of,
+    "__same_types__": same_types,
     "__checked__": checked,
 }

@@ -12,6 +12,7 @@ def rewritten(fn: FunctionType, names: dict[str, Any]) -> Callable[..., Any]:
     """`fn` compiled anew, with its meaning in Triton and its positions in the user's file.
 
     Assignments make scalars, conditions are asked, `and` and `or` compute all, lists are tuples.
+    After branches and loops, what they assigned to must be of the types that it was of before.
     """
     lines, first = inspect.getsourcelines(fn)
     tree = ast.parse(textwrap.dedent("".join(lines)))
@@ -26,6 +27,10 @@ def rewritten(fn: FunctionType, names: dict[str, Any]) -> Callable[..., Any]:
 
 
 class _Rewriter(ast.NodeTransformer):
+    def __init__(self) -> None:
+        # How many blocks keep the types that names had before them.
+        self.blocks = 0
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.generic_visit(node)
         node.decorator_list = []
@@ -60,11 +65,47 @@ class _Rewriter(ast.NodeTransformer):
         value = ast.copy_location(ast.BinOp(old, node.op, node.value), node)
         return ast.copy_location(ast.Assign([node.target], _call("__assigned__", value)), node)
 
-    def visit_If(self, node: ast.If) -> ast.AST:
-        return self._ask(node)
+    def visit_If(self, node: ast.If) -> list[ast.stmt]:
+        condition = f"__condition{self.blocks}__"
+        asked = ast.copy_location(ast.Assign([ast.Name(condition, ast.Store())], node.test), node)
+        body = self._typed(node, ast.Name(condition, ast.Load()))
+        asked.value = self.visit(asked.value)
+        node.test = ast.copy_location(
+            _call("__truth__", ast.copy_location(ast.Name(condition, ast.Load()), node.test)), node
+        )
+        return [asked, *body]
 
-    def visit_While(self, node: ast.While) -> ast.AST:
-        return self._ask(node)
+    def visit_While(self, node: ast.While) -> list[ast.stmt]:
+        body = self._typed(node)
+        node.test = _call("__truth__", self.visit(node.test))
+        return body
+
+    def visit_For(self, node: ast.For) -> list[ast.stmt]:
+        if "static_range" in ast.unparse(node.iter):
+            self.generic_visit(node)
+            return [node]
+        body = self._typed(node)
+        node.iter = self.visit(node.iter)
+        return body
+
+    def _typed(
+        self, node: ast.If | ast.While | ast.For, condition: ast.expr | None = None
+    ) -> list[ast.stmt]:
+        """The block with a note of types before it, and a comparison with them behind it."""
+        before = f"__types{self.blocks}__"
+        self.blocks += 1
+        names = _assigned_in(node)
+        for field in ("body", "orelse"):
+            block = [self.visit(statement) for statement in getattr(node, field)]
+            setattr(node, field, _flat(block))
+        template = f"{before} = __types__(locals(), {names!r}, CONDITION)"
+        note, check = ast.parse(f"{template}\n__same_types__({before}, locals())").body
+        assert isinstance(note, ast.Assign) and isinstance(note.value, ast.Call)
+        note.value.args[2] = condition or ast.Constant(None)
+        for made in (note, check):
+            for part in ast.walk(made):
+                ast.copy_location(part, node)
+        return [note, node, check]
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         return self._ask(node)
@@ -97,10 +138,21 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         return _call("__static__", node) if node.attr in ("shape", "numel") else node
 
-    def _ask(self, node: ast.If | ast.While | ast.IfExp) -> ast.AST:
+    def _ask(self, node: ast.IfExp) -> ast.AST:
         self.generic_visit(node)
         node.test = _call("__truth__", node.test)
         return node
+
+
+def _flat(statements: list[Any]) -> list[ast.stmt]:
+    """Each statement, where some have become several."""
+    return [s for one in statements for s in (one if isinstance(one, list) else [one])]
+
+
+def _assigned_in(block: ast.AST) -> tuple[str, ...]:
+    """The names that a block assigns to, in order of their names."""
+    names = (node for node in ast.walk(block) if isinstance(node, ast.Name))
+    return tuple(sorted({node.id for node in names if isinstance(node.ctx, ast.Store)}))
 
 
 _NO_ARGUMENTS = ast.arguments([], [], None, [], [], None, [])
