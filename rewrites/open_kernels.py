@@ -152,7 +152,10 @@ def _pads(used: set[str], facts: Facts) -> list[str]:
 
 
 def _typed_arguments(body: list[ast.stmt], facts: Facts) -> list[ast.stmt]:
-    """Integers that are cast as arguments: Triton makes an argument of 1 a Python number."""
+    """Integer arguments that are cast or divided: Triton makes a 1 a Python number.
+
+    Python's `//` and `%` round down, where those of Triton's numbers round to zero.
+    """
     integers = {n for n, dtype in facts.scalars.items() if is_integer(dtype)} | set(facts.dims)
     # An address may be given as a tensor, and is cast to a pointer either way.
     integers -= set(facts.pointers)
@@ -163,6 +166,9 @@ def _typed_arguments(body: list[ast.stmt], facts: Facts) -> list[ast.stmt]:
             if isinstance(node, ast.Attribute) and node.attr == "to":
                 names = names_in(node.value)
                 found |= names & integers if names <= plain else set()
+            if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.FloorDiv, ast.Mod)):
+                names = names_in(node) & integers
+                found |= names if _may_be_negative(node) else names - facts.dims.keys()
     return [
         statement
         for argument in facts.scalars
@@ -173,6 +179,11 @@ def _typed_arguments(body: list[ast.stmt], facts: Facts) -> list[ast.stmt]:
             dtype=triton_dtype(facts.scalars[argument]),
         )
     ]
+
+
+def _may_be_negative(tree: ast.expr) -> bool:
+    """Whether an expression of sizes, which are natural, subtracts."""
+    return any(isinstance(node, (ast.Sub, ast.USub)) for node in ast.walk(tree))
 
 
 def _run_time_names(facts: Facts) -> list[str]:
