@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 _OF_TENSORS = frozenset(
-    "shape dtype device ndim size dim numel stride is_cuda element_size".split()
+    "shape dtype device layout ndim size dim numel stride is_cuda element_size".split()
 )
 
 
