@@ -341,3 +341,11 @@ def test_closed_pipe_is_no_error():
         command, shell=True, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
     assert run.stderr == ""
+
+
+def test_files_that_import_tilelang_mean_ours(file, capsys):
+    text = SCALE.replace("tile2triton.language", "tilelang.language")
+    text = text.replace("import tile2triton\n", "import tilelang\n")
+    text = text.replace("@tile2triton.kernel", "@tilelang.jit")
+    assert main(["emit", file(text), "--set", "n=64"]) == 0
+    assert "def scale_rows(X):" in capsys.readouterr().out

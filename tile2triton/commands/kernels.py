@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import difflib
+import importlib
 import importlib.util
 import inspect
 import sys
@@ -155,6 +156,8 @@ def _imported(path: Path) -> ModuleType:
     for folder in (str(Path.cwd()), str(path.resolve().parent)):
         if folder not in sys.path:
             sys.path.insert(0, folder)
+    # Files of TileLang's kernels mean ours, as under `tile2triton run`.
+    importlib.import_module("tile2triton.compat")
     spec = importlib.util.spec_from_file_location(path.stem, path.resolve())
     if spec is None or spec.loader is None:
         raise UsageError(f"{path} is no Python file")
