@@ -81,10 +81,10 @@ def test_stride_of_a_dimension_of_size_one_does_not_matter():
 
 
 @pytest.mark.compile
-@pytest.mark.parametrize(("target", "num_stages"), [("cuda:90", 20), ("hip:gfx942", 6)])
-def test_tiles_too_large_for_shared_memory_are_reported(target, num_stages, capsys):
+@pytest.mark.parametrize(("target", "depth"), [("cuda:90", 1024), ("hip:gfx942", 1024)])
+def test_tiles_too_large_for_shared_memory_are_reported(target, depth, capsys):
     kernel = "tests/cases/kernels/scaling.py:too_large_for_shared_memory"
-    assert main(["check", kernel, "--target", target, "--set", f"num_stages={num_stages}"]) == 1
+    assert main(["check", kernel, "--target", target, "--set", f"depth={depth}"]) == 1
     message = capsys.readouterr().err
     assert message.count("error[") == 1
     assert "T2T401" in message

@@ -23,19 +23,19 @@ def scale(columns, block=16):
 
 
 @tile2triton.kernel(out_idx=[-1])
-def too_large_for_shared_memory(block=64, num_stages=20, size=2048):
-    """Keeps the tiles of many iterations at once, 16 KiB each."""
+def too_large_for_shared_memory(depth=1024, block=64, size=2048):
+    """Multiplies tiles that take 128 KiB each, so that no number of stages makes them fit."""
 
     @T.prim_func
     def product(A: T.Tensor((size, size), "float16"), C: T.Tensor((size, size), "float32")):
         with T.Kernel(size // block, size // block, threads=128) as (bx, by):
-            left = T.alloc_shared((block, block), "float16")
-            right = T.alloc_shared((block, block), "float16")
+            left = T.alloc_shared((block, depth), "float16")
+            right = T.alloc_shared((depth, block), "float16")
             acc = T.alloc_fragment((block, block), "float32")
             T.clear(acc)
-            for k in T.Pipelined(size // block, num_stages=num_stages):
-                T.copy(A[by * block, k * block], left)
-                T.copy(A[k * block, bx * block], right)
+            for k in T.Pipelined(size // depth, num_stages=2):
+                T.copy(A[by * block, k * depth], left)
+                T.copy(A[k * depth, bx * block], right)
                 T.gemm(left, right, acc)
             T.copy(acc, C[by * block, bx * block])
 
