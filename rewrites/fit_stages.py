@@ -29,6 +29,7 @@ after:
 
 import ast
 import math
+from collections.abc import Iterator
 
 from rewrites.dtypes import bits
 from rewrites.environment import next_power_of_two
@@ -83,20 +84,43 @@ def _lower(keyword: ast.keyword, size: int, facts: Facts) -> str:
 
 
 def _staged(body: list[ast.stmt], operands: set[str], facts: Facts) -> int:
-    """The bytes of what GEMMs read and every turn of the loop copies from tensors."""
+    """The bytes of what GEMMs read and every turn of the loop copies or gathers from tensors."""
+    moved = {target or "" for one in body for source, target in _moves(one, facts) if source}
     size = 0
-    for statement in body:
-        call = operator_call(statement, "copy")
-        if call is None:
-            continue
-        arguments = facts.operators["copy"].arguments(call)
-        source, target = base_name(arguments["src"]), base_name(arguments["dst"])
-        if source in facts.tensors and target in operands:
-            tile = facts.tiles[target]
-            lanes = math.prod(next_power_of_two(extent) for extent in tile.shape)
-            size += lanes * bits(tile.dtype) // 8
-            operands = operands - {target}
+    for name in sorted(operands & moved):
+        tile = facts.tiles[name]
+        lanes = math.prod(next_power_of_two(extent) for extent in tile.shape)
+        size += lanes * bits(tile.dtype) // 8
     return size
+
+
+def _moves(statement: ast.stmt, facts: Facts) -> Iterator[tuple[bool, str | None]]:
+    """What a statement moves unchanged into a tile: whether from a tensor, and which tile."""
+    call = operator_call(statement, "copy")
+    if call is not None:
+        arguments = facts.operators["copy"].arguments(call)
+        yield base_name(arguments["src"]) in facts.tensors, base_name(arguments["dst"])
+    match statement:
+        case ast.For(iter=ast.Call(func=ast.Attribute(attr="Parallel"))):
+            for node in walk(statement):
+                if isinstance(node, ast.Assign):
+                    yield _gathers(node, facts), base_name(node.targets[0])
+
+
+def _gathers(store: ast.Assign, facts: Facts) -> bool:
+    """Whether elements of a tensor are stored to a tile as they are."""
+    tile = facts.tiles.get(base_name(store.targets[0]) or "")
+    tensor = facts.tensors.get(base_name(_chosen(store.value)) or "")
+    # What is converted is staged as it was, and takes another size.
+    return tile is not None and tensor is not None and tile.dtype == tensor.dtype
+
+
+def _chosen(value: ast.expr) -> ast.expr:
+    """The element that a guard lets through."""
+    match value:
+        case ast.Call(func=ast.Attribute(attr="if_then_else"), args=[_, chosen, ast.Constant()]):
+            return chosen
+    return value
 
 
 def _operands(function: ast.FunctionDef, facts: Facts) -> set[str]:

@@ -63,3 +63,36 @@ def test_lowered_stages_compile():
     tree = lower(program, "hip:gfx942")
     reports = check(emit(tree, program.facts), program.facts, ("hip:gfx942",))
     assert [report.ok for report in reports] == [True]
+
+
+def gathered(stages: int):
+    @T.prim_func
+    def gathered(
+        A: T.Tensor((64, 512), "float16"),
+        B: T.Tensor((4096, 512), "float16"),
+        Rows: T.Tensor((1024,), "int32"),
+        C: T.Tensor((64, 1024), "float32"),
+    ):
+        with T.Kernel(1, threads=256):
+            a = T.alloc_shared((64, 512), "float16")
+            b = T.alloc_shared((64, 512), "float16")
+            c = T.alloc_fragment((64, 64), "float32")
+            T.copy(A, a)
+            for k in T.Pipelined(16, num_stages=stages):
+                for i, j in T.Parallel(64, 512):
+                    row = Rows[k * 64 + i]
+                    b[i, j] = T.if_then_else(row >= 0, B[row, j], 0)
+                T.gemm(a, b, c, transpose_B=True, clear_accum=True)
+                T.copy(c, C[0, k * 64])
+
+    return gathered
+
+
+@pytest.mark.parametrize(
+    ("target", "stages", "kept"),
+    [("hip:gfx942", 2, 1), ("hip:gfx950", 2, None), ("cuda:90", 3, None), ("cuda:90", 5, 3)],
+)
+def test_gathered_rows_have_stages_too(target, stages, kept):
+    text = tile2triton.compile(gathered(stages), target=target).triton_source
+    assert f"num_stages={stages if kept is None else kept})" in text
+    assert ("stages would take" in text) == (kept is not None)
