@@ -580,3 +580,16 @@ def test_views_and_written_sizes_are_no_inputs_of_a_profiler(check):
         """
     )
     assert code == 0, found["traceback"]
+
+
+def test_gradients_are_close_to_what_a_kernel_gives(check):
+    code, _, _ = check(
+        """
+        x = torch.randn(1 << 17, device="cuda", requires_grad=True)
+        (x * 3 + x * x).sum().backward()
+        y = scale(1 << 17)(x.detach().half()).float()
+        similarity = 2 * (x.grad * y).sum() / (x.grad * x.grad + y * y).sum()
+        assert abs(1 - similarity.item()) < 1e-6
+        """
+    )
+    assert code == 0

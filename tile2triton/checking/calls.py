@@ -16,6 +16,7 @@ from torch.utils._device import _device_constructors
 from torch.utils._mode_utils import no_dispatch
 from torch.utils._pytree import tree_flatten
 
+from tile2triton.checking.guesses import UNKNOWN
 from tile2triton.checking.tensors import (
     CPU,
     GPU,
@@ -66,6 +67,7 @@ class Calls(TorchFunctionMode):  # type: ignore[misc]
             torch.Tensor.tolist: self.tolist,
             torch.Tensor.numpy: self._array,
             torch.Tensor.__array__: self._array,
+            torch.Tensor.grad.__get__: _gradient,
             torch.Tensor.data_ptr: _address,
             torch.Tensor.pin_memory: lambda x, *_, **__: x,
             torch.Tensor.is_pinned: lambda x, *_, **__: False,
@@ -92,11 +94,11 @@ class Calls(TorchFunctionMode):  # type: ignore[misc]
     def run_backward(self, *args: Any, **kwargs: Any) -> Any:
         """The backward pass, with the script's own functions in it answered as elsewhere."""
         if not self.answering:
-            return _run_backward(*args, **kwargs)
+            return _as_ones(_run_backward(*args, **kwargs))
         self.answering = False
         try:
             with self:
-                return _run_backward(*args, **kwargs)
+                return _as_ones(_run_backward(*args, **kwargs))
         finally:
             self.answering = True
 
@@ -269,6 +271,18 @@ def answering(counts: Counts) -> Iterator[None]:
     finally:
         for owner, name, value in before:
             setattr(owner, name, value)
+
+
+def _gradient(tensor: torch.Tensor) -> torch.Tensor | None:
+    return _as_ones((torch.Tensor.grad.__get__(tensor),))[0]
+
+
+def _as_ones(gradients: Any) -> Any:
+    """Gradients that are not known count as ones like other results, whatever they are sums of."""
+    for one in gradients or ():
+        if isinstance(one, FakeTensor) and values_of(one) is None:
+            notes_of(one).memory.guess = UNKNOWN
+    return gradients
 
 
 def _inference_mode(mode: Any = True) -> Any:
