@@ -100,6 +100,8 @@ def _of_lanes(
         first = _named(space, "first", first)
     turns = _named(space, "turns", space.value(_count(loop, start, stop, step)))
     turn = variable if is_plain else lowering.names.fresh("turn")
+    # Sibling loops share their variable's name, which keeps one type; here it is a tile.
+    position = variable if is_plain else lowering.names.fresh(variable)
     most = expr("range(tl.max(turns))", turns=_of_running_lanes(space, turns))
     lowering.environment.add_counter(variable, start, stop, step)
     with lowering.block() as body:
@@ -110,14 +112,13 @@ def _of_lanes(
             if step != 1:
                 steps = {"first": first.tree, "turn": name(turn), "step": literal(step)}
                 tree = expr("first + turn * step", **steps)
-            lowering.emit("variable = tree", variable=variable, tree=tree)
-            index = Value(name(variable), "int32", first.axes)
+            lowering.emit("position = tree", position=position, tree=tree)
+            index = Value(name(position), "int32", first.axes)
         space.lets[variable] = index
         condition = expr("turn < turns", turn=name(turn), turns=turns.tree)
         where = lowering.assign("where", condition)
         with space.under(Value(where, "bool", turns.axes)):
             run(space, loop.body)
-    # Sibling loops may share the name.
     del space.lets[variable]
     lowering.out.append(
         ast.copy_location(ast.For(ast.Name(turn, ast.Store()), most, body, []), loop)

@@ -13,7 +13,7 @@ from tests import test_kernels_rows as rows
 from tests.kernel_case import Case
 from tests.kernels.flash_attention import flash_attention
 from tests.kernels.gemm import gemm
-from tile2triton import CompiledKernel, compile_check, targets, transpile
+from tile2triton import CompiledKernel, compile_check, compile_pool, targets, transpile
 from tile2triton.compile_process import CompileProcess
 from tile2triton.emit import emit
 from tile2triton.kernel_report import KernelReport
@@ -62,7 +62,7 @@ CASES = (
 def one_compiler() -> Iterator[None]:
     """Importing Triton takes longer than compiling: one process serves all tests of this file."""
     with CompileProcess() as process, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compile_check, "CompileProcess", lambda: nullcontext(process))
+        patch.setattr(compile_pool, "CompileProcess", lambda: nullcontext(process))
         yield
 
 

@@ -56,8 +56,8 @@ def test_kernel_is_tuned_by_compilers_and_a_bench_of_their_own(monkeypatch, tmp_
 @pytest.mark.parametrize(
     ("target", "file", "tiles", "statuses"),
     [
-        (("cuda", 90, 32), "*.cubin", [(64, 2), (256, 4)], [None, "too large"]),
-        (("hip", "gfx942", 64), "*.hsaco", [(64, 2)], [None]),
+        (("cuda", 90, 32), "*.cubin", [(64, 64), (64, 1024)], [None, "too large"]),
+        (("hip", "gfx942", 64), "*.hsaco", [(64, 64)], [None]),
     ],
     ids=["cuda", "hip"],
 )
@@ -66,20 +66,22 @@ def test_compilers_fill_the_cache_and_say_what_does_not_fit(
 ):
     machine = Machine("a chip", target, devices=(), processes=2)
     made = []
-    for index, (block, stages) in enumerate(tiles):
+    for index, (block, depth) in enumerate(tiles):
         kernel = tile2triton.transpile(
             gemm_relu,
-            *(512, 512, 512),
-            **{"block_M": block, "block_N": block, "block_K": 128, "num_stages": stages},
+            *(512, 512, 1024),
+            **{"block_M": block, "block_N": block, "block_K": depth, "num_stages": 2},
             target=f"{target[0]}:{target[1]}",
         )
         path = write_module(kernel.triton_source, kernel.name)
         stored = stored_tensors(kernel.program)
         made.append(Candidate(index, {"block": block}, kernel, path, stored))
-    inputs = [torch.empty(512, 512, dtype=torch.float16) for _ in range(2)]
+    inputs = [torch.empty(*shape, dtype=torch.float16) for shape in ((512, 1024), (1024, 512))]
     files = Reference(Settings()).files(inputs, tmp_path)
     rows = {}
-    compile_all(made, lambda one: files, machine, lambda one, row: rows.update({one.index: row}))
+    compile_all(
+        made, lambda one: files, machine, lambda one, row: rows.update({one.index: row}), len(made)
+    )
     found = [rows[index] for index in range(len(tiles))]
     assert [row and row.status for row in found] == statuses
     assert len(list((tmp_path / "triton").rglob(file))) == len(tiles)
