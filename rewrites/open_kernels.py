@@ -17,17 +17,21 @@ after:
 
 import ast
 
-from rewrites.dtypes import is_integer
+from rewrites.dtypes import BY_NAME
 from rewrites.environment import environment_of, next_power_of_two
 from rewrites.errors import refuse
 from rewrites.facts import Facts, Launch
 from rewrites.lower_program import block_variables
 from rewrites.nodes import Blank, Comment
 from rewrites.quote import expr, name, place, stmts
+from rewrites.ranges import Range
 from rewrites.tree import function_of, names_in, operator_call
 from rewrites.values import triton_dtype
 
 HOST_FUNCTIONS = {"ceildiv": "triton.cdiv", "cdiv": "triton.cdiv", "min": "min", "max": "max"}
+# What Triton makes of Python's floats and bools by itself.
+PASSED = ("float32", "bool")
+ROUNDED = ("bfloat16", *(row.name for row in BY_NAME.values() if row.name.startswith("float8")))
 
 
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
@@ -60,7 +64,8 @@ def _open(block: ast.With, kernel: str, facts: Facts) -> ast.FunctionDef:
             extent=name(pad.removesuffix("_pad")),
         )
     ]
-    definitions += _typed_arguments(body, facts)
+    typed = {n: dtype for n, dtype in _typed_arguments(body, facts).items() if n in used}
+    definitions += _rounded_arguments(typed)
     arguments = tuple(n for n in _run_time_names(facts) if n in used)
     constants = tuple(n for n in facts.constants if n in used)
     launch = Launch(kernel=kernel, arguments=arguments, constants=constants)
@@ -68,7 +73,7 @@ def _open(block: ast.With, kernel: str, facts: Facts) -> ast.FunctionDef:
     launch.num_warps = _warps(call, facts)
     launch.descriptors = tuple(d for d in facts.descriptors.values() if d.name in used)
     facts.launches.append(launch)
-    parameters = [ast.arg(argument) for argument in arguments]
+    parameters = [ast.arg(argument, _annotation(typed.get(argument))) for argument in arguments]
     parameters += [ast.arg(constant, expr("tl.constexpr")) for constant in constants]
     function = ast.FunctionDef(
         name=kernel,
@@ -77,6 +82,10 @@ def _open(block: ast.With, kernel: str, facts: Facts) -> ast.FunctionDef:
         decorator_list=[expr("triton.jit")],
     )
     return place(function, block)
+
+
+def _annotation(dtype: str | None) -> ast.expr | None:
+    return None if dtype is None or dtype in ROUNDED else triton_dtype(dtype)
 
 
 def host_expression(tree: ast.expr) -> ast.expr:
@@ -151,34 +160,58 @@ def _pads(used: set[str], facts: Facts) -> list[str]:
     return [f"{n}_pad" for n in facts.constants if f"{n}_pad" in used]
 
 
-def _typed_arguments(body: list[ast.stmt], facts: Facts) -> list[ast.stmt]:
-    """Integer arguments that are cast or divided: Triton makes a 1 a Python number.
+def _typed_arguments(body: list[ast.stmt], facts: Facts) -> dict[str, str]:
+    """The types of arguments that Triton would give another, or none at all.
 
-    Python's `//` and `%` round down, where those of Triton's numbers round to zero.
+    It passes floats as float32 and integers as int32 where they fit, and makes an integer that is
+    1 a Python number. A size is all that nearly always, and stays as it is where that is no matter.
     """
-    integers = {n for n, dtype in facts.scalars.items() if is_integer(dtype)} | set(facts.dims)
+    typed = {n: dtype for n, dtype in facts.scalars.items() if n not in facts.dims}
+    typed |= {n: d for n, d in facts.scalars.items() if n in facts.dims and d != "int32"}
+    dims = _dims_that_one_changes(body, facts)
+    typed |= {n: facts.scalars.get(n, "int32") for n in sorted(dims)}
     # An address may be given as a tensor, and is cast to a pointer either way.
-    integers -= set(facts.pointers)
-    plain = integers | set(facts.constants) | {"tl"}
+    return {n: d for n, d in typed.items() if n not in facts.pointers and d not in PASSED}
+
+
+def _rounded_arguments(typed: dict[str, str]) -> list[ast.stmt]:
+    """Floats that the launch does not round rightly: it cuts bfloat16 off and has no fp8."""
+    return [
+        statement
+        for argument, dtype in typed.items()
+        if dtype in ROUNDED
+        for statement in stmts("x = x.to(dtype)", x=argument, dtype=triton_dtype(dtype))
+    ]
+
+
+def _dims_that_one_changes(body: list[ast.stmt], facts: Facts) -> set[str]:
+    """The sizes that are computed with where Python's numbers differ from Triton's.
+
+    Python's have no methods, `//` and `%` round down, `~` makes -2 of True, and none wraps around.
+    """
+    dims = set(facts.dims)
+    plain = dims | set(facts.constants) | {"tl"}
+    ones = environment_of(facts)
+    ones.ranges |= {n: Range(1, 1) for n in dims}
     found: set[str] = set()
     for statement in body:
         for node in ast.walk(statement):
-            if isinstance(node, ast.Attribute) and node.attr == "to":
-                names = names_in(node.value)
-                found |= names & integers if names <= plain else set()
-            if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.FloorDiv, ast.Mod)):
-                names = names_in(node) & integers
-                found |= names if _may_be_negative(node) else names - facts.dims.keys()
-    return [
-        statement
-        for argument in facts.scalars
-        if argument in found
-        for statement in stmts(
-            "target = tl.full((), target, dtype)",
-            target=argument,
-            dtype=triton_dtype(facts.scalars[argument]),
-        )
-    ]
+            differs = True
+            match node:
+                case ast.Attribute(value=value, attr="to"):
+                    pass
+                case ast.UnaryOp(op=ast.Invert(), operand=value):
+                    pass
+                case ast.BinOp(op=ast.FloorDiv() | ast.Mod()) as value:
+                    differs = _may_be_negative(value)
+                case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() | ast.LShift()) as value:
+                    differs = not ones.range(value).within(-(2**31), 2**31 - 1)
+                case _:
+                    continue
+            names = names_in(value)
+            if differs and names <= plain:
+                found |= names & dims
+    return found
 
 
 def _may_be_negative(tree: ast.expr) -> bool:

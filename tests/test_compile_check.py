@@ -195,7 +195,7 @@ def test_types_are_those_of_a_launch():
     facts.tensors["C"] = Tensor("C", (), "float8_e5m2")
     (job,) = jobs("path", facts, target("hip:gfx950"))
     assert job.types == (
-        *("tensordesc<fp16[64, 64]>", "*bf16", "*fp8e5", "fp32", "i64", "i1"),
+        *("tensordesc<fp16[64, 64]>", "*bf16", "*fp8e5", "fp16", "i64", "i1"),
         *("i32", "i32", "i32"),
     )
     assert [name for name, _ in job.attributes[1]] == ["tt.divisibility", "tt.pointer_range"]

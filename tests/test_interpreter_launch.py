@@ -244,3 +244,25 @@ def test_branches_and_loops_leave_the_types_of_variables(block: str) -> None:
 def test_numbers_that_the_compiler_has_not_are_refused(statement: str, message: str) -> None:
     with pytest.raises(InterpreterError, match=message):
         pointwise("0.0", [torch.zeros(16)], torch.float32, setup=statement)
+
+
+QUOTIENT = """
+@triton.jit(do_not_specialize=KEPT)
+def kernel(c_ptr, n: TYPE):
+    tl.store(c_ptr, (n - 6) // 4)
+
+
+def launch(n):
+    c = torch.zeros(1, dtype=torch.int32)
+    kernel[(1,)](c, n)
+    return c.item()
+"""
+
+
+@pytest.mark.parametrize("kept", ["[]", "['n']"])
+@pytest.mark.parametrize("type", ["int", "tl.int32", "tl.int64"])
+@pytest.mark.parametrize("n", [1, 3])
+def test_integer_of_one_is_a_number_unless_it_is_typed(kept, type, n):
+    is_number = n == 1 and kept == "[]" and type == "int"
+    made = run(QUOTIENT.replace("KEPT", kept).replace("TYPE", type), n)
+    assert made == ((n - 6) // 4 if is_number else int((n - 6) / 4))

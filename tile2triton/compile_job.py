@@ -7,6 +7,7 @@ from typing import Any
 
 from rewrites.dtypes import BY_NAME
 from rewrites.facts import Facts, Launch
+from rewrites.open_kernels import ROUNDED
 
 from .targets import Target
 
@@ -58,8 +59,8 @@ def _type(name: str, launch: Launch, facts: Facts) -> str:
         return f"*{_element(facts.tensors[name].dtype)}"
     if name in facts.scalars:
         dtype = facts.scalars[name]
-        # Python's floats enter a kernel as float32 whatever the program calls them.
-        return "fp32" if BY_NAME[dtype].kind == "float" else _element(dtype)
+        # Python's floats enter a kernel as float32 where the parameter has no type.
+        return "fp32" if dtype in ROUNDED else _element(dtype)
     assert name in facts.dims, f"`{name}` of {launch.kernel} is no tensor, scalar or dim"
     return "i32"
 

@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import inspect
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -13,6 +13,7 @@ import torch
 import triton.language as tl
 from triton.backends.amd.compiler import HIPOptions
 from triton.backends.nvidia.compiler import CUDAOptions
+from triton.runtime.jit import JITFunction
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from .language import DeviceFunction
@@ -30,14 +31,18 @@ def interpret(module: ModuleType) -> None:
     """Make each `@triton.jit` function of `module` run on CPU tensors when it is launched."""
     for name, value in list(vars(module).items()):
         if isinstance(value, KERNELS):
-            setattr(module, name, Kernel(value.fn))
+            # Where TRITON_INTERPRET is set, Triton makes no parameters.
+            parameters = value.params if isinstance(value, JITFunction) else ()
+            kept = {p.name for p in parameters if p.do_not_specialize}
+            setattr(module, name, Kernel(value.fn, kept))
 
 
 class Kernel(DeviceFunction):
     """Launched as Triton's kernels are: `kernel[grid](*arguments, num_warps=4)`."""
 
-    def __init__(self, fn: FunctionType) -> None:
+    def __init__(self, fn: FunctionType, not_specialized: Collection[str] = ()) -> None:
         super().__init__(fn)
+        self.not_specialized = not_specialized
         self.__name__ = fn.__name__
         self.signature = inspect.signature(fn)
         self.static = {
@@ -87,6 +92,8 @@ class Kernel(DeviceFunction):
         declared = self.signature.parameters[name].annotation
         if isinstance(declared, tl.dtype) and isinstance(value, (int, float)):
             return semantic.scalar_constant(value, declared)
+        if type(value) is int and name in self.not_specialized:
+            return semantic.to_tensor(value)
         return _converted(name, value, regions)
 
     def _failure(self, error: Exception, program: tuple[int, ...]) -> InterpreterError:
@@ -129,7 +136,8 @@ def _converted(name: str, value: Any, regions: list[Region]) -> Any:
     if isinstance(value, float):
         return semantic.scalar_constant(value, tl.float32)
     if isinstance(value, (bool, int)):
-        return semantic.to_tensor(value)
+        # Triton compiles a kernel of its own for an integer that is 1, which is a number there.
+        return value if type(value) is int and value == 1 else semantic.to_tensor(value)
     if value is None:
         return None
     raise TypeError(f"argument `{name}` of type {type(value).__name__} cannot enter a kernel")
