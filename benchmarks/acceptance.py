@@ -4,6 +4,8 @@
     python benchmarks/acceptance.py CHECKOUT --run        # on a GPU: the examples that passed
     python benchmarks/acceptance.py CHECKOUT --tests      # on a GPU: testing/python/language
 
+With --interpret, --run and --tests need no GPU: the kernels are interpreted, and slow.
+
 CHECKOUT is a checkout of tile-ai/tilelang, or an extracted part of one. Each file is a process of
 its own, with a time limit. Tables are written as JSON and Markdown to `--out`, after every file, so
 that `--resume` goes on where a run was stopped. Nothing needs to be installed but torch, Triton,
@@ -96,6 +98,7 @@ def _options() -> argparse.Namespace:
     what.add_argument("--check", action="store_true", help="transpile and compile every example")
     what.add_argument("--run", action="store_true", help="run the examples that passed --check")
     what.add_argument("--tests", action="store_true", help="run testing/python/language")
+    parser.add_argument("--interpret", action="store_true", help="run without a GPU, on the CPU")
     parser.add_argument("--out", type=Path, default=Path("acceptance"), help="folder of the tables")
     parser.add_argument(
         "--filter",
@@ -207,7 +210,7 @@ class _Measure:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, "PYTHONPATH": _path()},
+                env={**os.environ, "PYTHONPATH": self.path()},
                 start_new_session=True,
             )
             code: int | None
@@ -222,9 +225,15 @@ class _Measure:
             output.seek(0)
             return code, output.read()
 
+    def path(self) -> str:
+        """Where the file finds modules: ours, and those of the checkout, which it imports."""
+        found = [str(ROOT), str(self.options.checkout.resolve()), os.environ.get("PYTHONPATH")]
+        return os.pathsep.join(filter(None, found))
 
-def _path() -> str:
-    return os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    def command(self, *arguments: str) -> list[str]:
+        """How a program is run, on a GPU or without one."""
+        interpreting = ["--interpret"] if self.options.interpret else []
+        return ["-m", "tile2triton", "run", *interpreting, *arguments]
 
 
 class _Check(_Measure):
@@ -315,7 +324,7 @@ class _Run(_Measure):
     def row(self, path: Path, name: str) -> Row:
         source = path.read_text(errors="replace")
         compares = "yes" if COMPARES.search(source) else "no"
-        code, output = self.run(["-m", "tile2triton", "run", str(path)], path.parent)
+        code, output = self.run(self.command(str(path)), path.parent)
         verdict, reason = judged(code, output, self.options.seconds, source)
         return {**_row(verdict, reason), "compares": compares, "output": output[-4000:]}
 
@@ -397,7 +406,7 @@ class _Tests(_Measure):
     def row(self, path: Path, name: str) -> Row:
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "report.xml"
-            command = ["-m", "tile2triton", "run", "-m", "pytest", str(path), "-q", "--no-header"]
+            command = self.command("-m", "pytest", str(path), "-q", "--no-header")
             command += ["-p", "no:cacheprovider", "-W", "ignore", f"--junitxml={out}"]
             code, output = self.run(command, path.parent)
             if not out.exists():

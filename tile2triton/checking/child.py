@@ -22,11 +22,17 @@ import torch
 from tile2triton.checking.absent import Absent, AbsentPackages, Missed
 from tile2triton.checking.calls import Counts, answering
 from tile2triton.checking.launches import launching_nothing
-from tile2triton.checking.posed_gpu import posing
 from tile2triton.checking.recorder import Recorder, problems
 from tile2triton.diagnostics import TileError
 from tile2triton.observing import observed_by
+from tile2triton.posing.gpu import posing
 from tile2triton.targets import target
+
+# Only their shapes would be taken, and a machine without a GPU has no compiler for them.
+NOT_DONE = {
+    "torch.utils.cpp_extension.load": lambda *_, **__: Absent("a C++ extension"),
+    "torch.utils.cpp_extension.load_inline": lambda *_, **__: Absent("a C++ extension"),
+}
 
 
 def main() -> None:
@@ -58,7 +64,7 @@ def run(order: dict[str, Any], tell: Any) -> dict[str, Any]:
     sys.argv = [order["script"], *order["arguments"]]
     sys.path[0] = str(Path(order["script"]).resolve().parent)
     gpu = target(order["targets"][0])
-    with posing(gpu), launching_nothing(gpu), observed_by(recorder), answering(counts):
+    with posing(gpu, NOT_DONE), launching_nothing(gpu), observed_by(recorder), answering(counts):
         how = _ran(order, recorder)
     return {
         "event": "end",

@@ -11,25 +11,36 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType, TracebackType
 
-from tile2triton.commands.kernels import UsageError, UserError
+from tile2triton.commands.kernels import UsageError, UserError, suggestion
 
 USAGE = """\
-usage: tile2triton run SCRIPT [ARGUMENT ...]
-       tile2triton run -m MODULE [ARGUMENT ...]
+usage: tile2triton run [--interpret [--target T]] SCRIPT [ARGUMENT ...]
+       tile2triton run [--interpret [--target T]] -m MODULE [ARGUMENT ...]
 
 Run a program that imports `tilelang`, unchanged, on Triton. It sees its own arguments, and its exit
-code is the command's. Programs that it starts have `tilelang` too. Without a GPU kernels run in an
-interpreter: right, but slow. `import tile2triton.compat` on the first line does the same.
+code is the command's. Programs that it starts have `tilelang` too. Kernels run in an interpreter on
+tensors that are on the CPU: right, but slow. `import tile2triton.compat` on the first line does the
+same.
+
+With --interpret a program for GPUs runs on a machine without one, as if there were one of the
+target (default: cuda:90): its tensors on "cuda" live in the CPU's memory, and all its kernels are
+interpreted. What it computes and compares is real. Times mean nothing, and processes that it starts
+see no GPU.
 
 examples:
   tile2triton run example_gemm.py --M 1024
   tile2triton run -m pytest test_gemm.py
+  tile2triton run --interpret example_gemm.py --M 256
 """
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run a script or a module as `__main__`; the exit code."""
     match list(arguments):
+        case ["--interpret", *rest]:
+            return _run_interpreted(rest)
+        case ["--target", *_]:
+            raise UsageError("--target follows --interpret")
         case ["-h" | "--help"]:
             print(USAGE, end="")
             return 0
@@ -48,6 +59,32 @@ def run(arguments: Sequence[str]) -> int:
             return _finished(lambda: _run_script(path.absolute()))
         case _:
             raise UsageError("run needs a SCRIPT, or -m MODULE")
+
+
+def _run_interpreted(arguments: list[str]) -> int:
+    """Run a program as if there were a GPU."""
+    from tile2triton.frontend.compiled import DEFAULT_TARGET
+    from tile2triton.targets import BY_NAME
+
+    name = DEFAULT_TARGET
+    if arguments[:1] == ["--target"]:
+        name, arguments = (arguments[1] if arguments[1:] else ""), arguments[2:]
+        if name not in BY_NAME:
+            raise UsageError(f"no target `{name}`{suggestion(name, BY_NAME)}")
+    if arguments[:1] in ([], ["--interpret"], ["-h"], ["--help"]):
+        return run(arguments)
+    # What programs import of ours comes before what they are told is replaced.
+    import tile2triton.compat  # noqa: F401
+    from tile2triton.posing.interpreted import interpreting
+
+    gpu = BY_NAME[name]
+    print(
+        f"tile2triton: kernels are interpreted on the CPU, as if on {gpu.label}; "
+        "times mean nothing",
+        file=sys.stderr,
+    )
+    with interpreting(gpu):
+        return run(arguments)
 
 
 def _prepare(arguments: list[str], folder: str) -> None:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import torch
 
-from tile2triton.checking.absent import Absent
 from tile2triton.targets import Target
 
 # What every time that is measured on such a GPU comes to.
 MILLISECONDS = 1.0
 _GIGABYTE = 1 << 30
 _MISSING = object()
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -160,11 +161,14 @@ class Graph:
 
 
 @contextlib.contextmanager
-def posing(target: Target) -> Iterator[None]:
-    """Make torch answer as a machine with one GPU of this target does."""
+def posing(target: Target, more: Mapping[str, Any] = NOTHING) -> Iterator[None]:
+    """Make torch answer as a machine with one GPU of this target does.
+
+    `more` names other things to replace meanwhile.
+    """
     replaced: list[tuple[Any, str, Any]] = []
     try:
-        for path, value in _replacements(target).items():
+        for path, value in {**_replacements(target), **more}.items():
             owner_path, _, name = path.rpartition(".")
             owner = _owner(owner_path)
             if owner is None:
@@ -231,11 +235,10 @@ def _replacements(target: Target) -> dict[str, Any]:
         "torch.cuda.profiler.stop": _nothing,
         "torch.cuda.nvtx.range_push": _nothing,
         "torch.cuda.nvtx.range_pop": _nothing,
-        "torch.Generator": _generator,
+        "torch.cuda.nvtx.range_start": lambda *_, **__: 0,
+        "torch.cuda.nvtx.range_end": _nothing,
+        "torch.Generator": Generator,
         "torch.profiler.profile": Profile,
-        # Only their shapes would be taken, and a machine without a GPU has no compiler for them.
-        "torch.utils.cpp_extension.load": lambda *_, **__: Absent("a C++ extension"),
-        "torch.utils.cpp_extension.load_inline": lambda *_, **__: Absent("a C++ extension"),
         "torch.compile": _as_it_is,
         "tile2triton.measure.do_bench": do_bench,
         "triton.testing.do_bench": do_bench,
@@ -268,12 +271,12 @@ def do_bench(
 def _nothing(*_: Any, **__: Any) -> None: ...
 
 
-_Generator = torch.Generator
-
-
-def _generator(device: Any = None) -> torch.Generator:
+class Generator(torch.Generator):  # type: ignore[misc]
     """Random numbers come from the CPU."""
-    return _Generator()
+
+    def __new__(cls, device: Any = None) -> Generator:
+        made: Generator = super().__new__(cls)
+        return made
 
 
 def _as_it_is(model: Any = None, **_: Any) -> Any:
