@@ -42,6 +42,7 @@ from rewrites.scalars import as_condition
 from rewrites.space import Lowering, Space
 from rewrites.tile_views import seen_as
 from rewrites.tree import base_name, function_of, is_view, names_in
+from rewrites.turned_products import turned_products
 from rewrites.values import named, stored, strong, triton_dtype
 
 
@@ -52,6 +53,7 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
     for variable in natural_variables(function, facts):
         lowering.environment.ranges[variable] = NATURAL
     lowering.zero_padded = zero_padded_tiles(function, facts)
+    lowering.turned = turned_products(function, facts)
     lowering.descriptors = plan_descriptors(function, facts)
     program = _Program(lowering)
     function.body = program.block(function.body)

@@ -43,6 +43,8 @@ class Lowering:
         self.names = names
         self.out: list[ast.stmt] = []
         self.zero_padded: frozenset[str] = frozenset()
+        # T.gemm calls, by `id`, that are made as (bᵀ aᵀ)ᵀ.
+        self.turned: frozenset[int] = frozenset()
         self.descriptors = DescriptorPlan(frozenset(), frozenset(), frozenset())
         self.safe_values: dict[str, ast.expr] = {}
         # Names of what operators keep from one statement of a kernel to the next.

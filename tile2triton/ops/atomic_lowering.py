@@ -14,6 +14,7 @@ from rewrites.space import Space
 from rewrites.stores import store
 from rewrites.updates import colliding_axes, gathered_over, missing_axes
 from rewrites.values import Value, cast
+from tile2triton.ops.atomic_halves import halves
 from tile2triton.ops.lowerings import indices_of, space_of_region
 from tile2triton.ops.regions import (
     Region,
@@ -156,6 +157,14 @@ class Update:
             space, value = gathered_over(space, value, missing, dtype, self.combination)
         if not target.is_tensor:
             return self._in_tile(space, indices, value)
+        if not self.returns:
+            for part, moved, half in halves(space, indices, cast(value, dtype)):
+                self._in_tensor(part, moved, half)
+            return None
+        return self._in_tensor(space, indices, value)
+
+    def _in_tensor(self, space: Space, indices: list[ast.expr], value: Value) -> Value | None:
+        target, dtype = self.target, self.target.dtype
         where = tensors.address(space, target.buffer, indices, self.node)
         new, mask = cast(value, dtype), where.mask
         if self.function != "tl.atomic_add" and is_float(dtype) and not new.weak:

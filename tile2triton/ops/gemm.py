@@ -11,6 +11,7 @@ from rewrites.dtypes import bits, is_float
 from rewrites.environment import next_power_of_two
 from rewrites.errors import Problem, refuse
 from rewrites.facts import Facts
+from rewrites.nodes import Comment
 from rewrites.quote import expr, literal, name
 from rewrites.scalars import as_condition
 from rewrites.space import Space
@@ -239,30 +240,44 @@ def lower(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> None:
     assert region is not None
     target = facts.tiles[region.buffer]
     inner, value = _read(space, region, node)
-    dot = expr("tl.dot(a, b)", a=a.tree, b=b.tree)
-    assert isinstance(dot, ast.Call)
     accumulator = target.dtype
     # Triton has no bfloat16 accumulator: the product is made in float32 and added there.
     computed = "float32" if accumulator == "bfloat16" else accumulator
     clear = as_condition(space.value(arguments["clear_accum"]))
     old = typed_cast(value, computed).tree
     zero = literal(0.0 if is_float(computed) else 0)
+    factors = [a.tree, b.tree]
     if not isinstance(clear.tree, ast.Constant):
-        dot.args.append(expr("tl.where(clear, zero, old)", clear=clear.tree, zero=zero, old=old))
+        factors.append(expr("tl.where(clear, zero, old)", clear=clear.tree, zero=zero, old=old))
     elif not clear.tree.value:
-        dot.args.append(old)
+        factors.append(old)
+    is_turned = id(node) in space.lowering.turned
+    if is_turned:
+        said = f"Turned round, since {as_written(arguments['B'])} would be in shared memory twice."
+        space.lowering.out.append(Comment(said))
+        factors[:2] = factors[1::-1]
+        factors = [_turned(factor) for factor in factors]
+    dot = ast.Call(expr("tl.dot"), factors, [])
     if a.dtype == "float32":
         # Of the targets, only gfx950 has no units for TF32.
         precision = "ieee" if facts.target == "hip:gfx950" else "tf32"
         dot.keywords.append(ast.keyword("input_precision", literal(precision)))
     if computed != "float32":
         dot.keywords.append(ast.keyword("out_dtype", triton_dtype(computed)))
-    product = typed_cast(Value(dot, computed, value.axes), accumulator)
+    made = _turned(dot) if is_turned else dot
+    product = typed_cast(Value(made, computed, value.axes), accumulator)
     if inner is None:
         space.lowering.emit("target = value", target=target.name, value=product.tree)
         return
     axes = matrix_axes(region)
     store(inner, target.name, indices_of(region, inner, axes), product, node)
+
+
+def _turned(tree: ast.expr) -> ast.expr:
+    match tree:
+        case ast.Call(func=ast.Attribute(attr="trans"), args=[inner]):
+            return inner
+    return expr("tl.trans(x)", x=tree)
 
 
 def _operand(space: Space, tree: ast.expr, transposed: bool, inner: int, node: ast.Call) -> Value:
