@@ -50,4 +50,14 @@ KNOWN_MISCOMPILES = (
         avoided_by="narrow dividends are shifted by a multiple of a constant divisor, so that none "
         "is negative",
     ),
+    Miscompile(
+        pattern="x.to(tl.float8e5) or x.to(tl.float8e4nv) whose neighbours are proved equal, such "
+        "as tl.minimum(offs, 4), stored or multiplied four bytes at a time",
+        triton="3.6.0",
+        targets=("cuda:90", "cuda:100"),
+        seen="every second pair of the equal ones is garbage: ptxas 12.8 makes mov.b32 r, {x, x} "
+        "of cvt.rn.satfinite.e5m2x2.f32 x one F2FP whose third operand is a register that nothing "
+        "wrote, as cuobjdump -sass shows",
+        avoided_by="a zero that no compiler knows is added to the bytes of such numbers",
+    ),
 )

@@ -191,7 +191,7 @@ def _dims_that_one_changes(body: list[ast.stmt], facts: Facts) -> set[str]:
     """
     dims = set(facts.dims)
     plain = dims | set(facts.constants) | {"tl"}
-    ones = environment_of(facts)
+    naturals, ones = environment_of(facts), environment_of(facts)
     ones.ranges |= {n: Range(1, 1) for n in dims}
     found: set[str] = set()
     for statement in body:
@@ -202,8 +202,8 @@ def _dims_that_one_changes(body: list[ast.stmt], facts: Facts) -> set[str]:
                     pass
                 case ast.UnaryOp(op=ast.Invert(), operand=value):
                     pass
-                case ast.BinOp(op=ast.FloorDiv() | ast.Mod()) as value:
-                    differs = _may_be_negative(value)
+                case ast.BinOp(op=ast.FloorDiv() | ast.Mod(), left=left, right=right) as value:
+                    differs = not all(naturals.range(x).is_natural for x in (left, right))
                 case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() | ast.LShift()) as value:
                     differs = not ones.range(value).within(-(2**31), 2**31 - 1)
                 case _:
@@ -212,11 +212,6 @@ def _dims_that_one_changes(body: list[ast.stmt], facts: Facts) -> set[str]:
             if differs and names <= plain:
                 found |= names & dims
     return found
-
-
-def _may_be_negative(tree: ast.expr) -> bool:
-    """Whether an expression of sizes, which are natural, subtracts."""
-    return any(isinstance(node, (ast.Sub, ast.USub)) for node in ast.walk(tree))
 
 
 def _run_time_names(facts: Facts) -> list[str]:

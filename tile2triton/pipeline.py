@@ -10,6 +10,7 @@ from rewrites import (
     drop_stages,
     erase_protocol,
     fit_stages,
+    guard_fp8_casts,
     hoist_first_values,
     join_branches,
     lower_program,
@@ -62,6 +63,7 @@ PIPELINE = tuple(
         hoist_first_values,
         lower_program,
         open_kernels,
+        guard_fp8_casts,
         share_addresses,
         tidy_names,
     )
