@@ -36,6 +36,14 @@ class Tensor:
 
 
 @dataclass(frozen=True)
+class Equation:
+    """What gives a run-time size that is no extent by itself: extent == factor * size + rest."""
+
+    factor: int
+    rest: ast.expr
+
+
+@dataclass(frozen=True)
 class Tile:
     """An on-chip tile. `shape` is in elements, `trees` says each extent as the user wrote it.
 
@@ -148,6 +156,8 @@ class Facts:
     settings: dict[str, str] = field(default_factory=dict)
     # Run-time sizes and where the launcher reads them: name -> (tensor, axis).
     dims: dict[str, tuple[str, int]] = field(default_factory=dict)
+    # Those whose extent there is a sum, in an order in which they can be solved for.
+    equations: dict[str, Equation] = field(default_factory=dict)
     # Those that are read from strides: name -> (tensor, axis).
     strides: dict[str, tuple[str, int]] = field(default_factory=dict)
     # Scalar parameters that are addresses: a launch may give a tensor in their place.

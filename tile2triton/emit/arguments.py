@@ -63,6 +63,7 @@ def read_and_check(facts: Facts, host: HostNames) -> list[ast.stmt]:
     if not facts.parameters:
         return []
     reads = [stmt for tensor in input_tensors(facts) for stmt in _reads(tensor, facts)]
+    reads += [stmt for size in facts.equations for stmt in _solved(size, facts)]
     conditions = list(_conditions(facts, host))
     body = reads
     if conditions:
@@ -88,8 +89,14 @@ def checked_arguments(facts: Facts, host: HostNames) -> list[ast.stmt]:
     known = {*facts.constants, *scalar_parameters(facts)}
     for tensor in _in_order_of_need(facts):
         body += _call_checked(tensor, first, known, facts, host)
-        known |= {key for key, (source, _) in facts.dims.items() if source == tensor.name}
+        known |= set(_own_dims(tensor, facts).values())
         first = first or tensor
+    for size in facts.equations:
+        body += _refuse_unsolved(size, facts)
+    known |= set(facts.equations)
+    for tensor in input_tensors(facts):
+        if _needs(tensor, facts) & set(facts.equations):
+            body.append(ast.Expr(_checked_call(tensor, None, known, host)))
     reason = "a size of 2**31 or more does not fit" if facts.dims else "these arguments do not fit"
     body += stmts(f"raise ValueError('{reason} {facts.name}')")
     (refuse,) = stmts("def refuse(): pass", refuse=host.refuse)
@@ -112,13 +119,29 @@ def torch_dtype(dtype: str) -> ast.expr:
 
 
 def _own_dims(tensor: Tensor, facts: Facts) -> dict[int, str]:
-    """The run-time sizes that are read from this tensor, by axis."""
-    return {axis: key for key, (source, axis) in facts.dims.items() if source == tensor.name}
+    """The run-time sizes that are extents of this tensor, by axis."""
+    return {
+        axis: key
+        for key, (source, axis) in facts.dims.items()
+        if source == tensor.name and key not in facts.equations
+    }
 
 
 def _own_strides(tensor: Tensor, facts: Facts) -> dict[int, str]:
     """The run-time strides that are read from this tensor, by axis."""
     return {axis: key for key, (source, axis) in facts.strides.items() if source == tensor.name}
+
+
+def _solved(size: str, facts: Facts) -> list[ast.stmt]:
+    """The size for which an extent is what it is declared to be, if there is one."""
+    source, axis = facts.dims[size]
+    equation = facts.equations[size]
+    value = expr(f"tensor.shape[{axis}]", tensor=name(source))
+    if not (isinstance(equation.rest, ast.Constant) and equation.rest.value == 0):
+        value = ast.BinOp(value, ast.Sub(), equation.rest)
+    if equation.factor != 1:
+        value = expr(f"value // {equation.factor}", value=value)
+    return stmts("size = value", size=name(size), value=value)
 
 
 def _is_unpacked(tensor: Tensor, facts: Facts) -> bool:
@@ -162,7 +185,8 @@ def _conditions(facts: Facts, host: HostNames) -> Iterable[ast.expr]:
             yield expr("tensor.is_contiguous()", tensor=name(tensor.name))
     # Indices have 32 bits; offsets, which are products of sizes, have 64 where they need them.
     for key in (*facts.dims, *facts.strides):
-        yield expr("size < 2**31", size=name(key))
+        limits = "0 <= size < 2**31" if key in facts.equations else "size < 2**31"
+        yield expr(limits, size=name(key))
     if len(tensors) > 1:
         # With one GPU, Triton itself refuses a tensor that is not there; the check costs 0.4 us.
         devices = [expr("tensor.get_device()", tensor=name(tensor.name)) for tensor in tensors]
@@ -264,6 +288,15 @@ def _call_checked(
             # A size that occurs twice in the shape is known after the first look.
             result.append(ast.Expr(again))
     return result
+
+
+def _refuse_unsolved(size: str, facts: Facts) -> list[ast.stmt]:
+    """Solve for a size, and say where it comes out negative."""
+    source, _ = facts.dims[size]
+    shape = f"{{tuple({source}.shape)}}"
+    words = f"{source} gives {size} = {{{size}}}, which is negative, found shape {shape}"
+    refusal = stmts(f"if size < 0:\n    raise ValueError(f'{words}')", size=name(size))
+    return [*_solved(size, facts), *refusal]
 
 
 def _checked_call(

@@ -1,4 +1,4 @@
-"""Put a traced kernel together: constants, function, and where the launcher reads its sizes."""
+"""Put a traced kernel together: its constants, and the function over its tensors and scalars."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from rewrites.quote import literal
 from tile2triton.diagnostics import TileError, at_node
 from tile2triton.frontend.assertions import assertions
 from tile2triton.frontend.builder import Builder
+from tile2triton.frontend.dims import read_dims
 
 
 def finished(
@@ -33,7 +34,7 @@ def finished(
                 hint="write its body under `with T.Kernel(..., threads=128) as ...:`",
             )
         )
-    _read_dims(builder, tree)
+    read_dims(builder, tree)
     _assert_decisions(builder)
     return Program(_module(builder, tree, parameters), facts)
 
@@ -45,34 +46,6 @@ def _assert_decisions(builder: Builder) -> None:
     # The header names what was folded away; a constant of the module says its value itself.
     for name in builder.facts.constants:
         builder.facts.settings.pop(name, None)
-
-
-def _read_dims(builder: Builder, tree: ast.FunctionDef) -> None:
-    """Where the launcher reads each run-time size."""
-    facts = builder.facts
-    sizes = set(builder.dims.values())
-    for name in facts.parameters:
-        tensor = facts.tensors.get(name)
-        for axis, extent in enumerate(tensor.shape if tensor is not None else ()):
-            if isinstance(extent, ast.Name) and extent.id in sizes:
-                facts.dims.setdefault(extent.id, (name, axis))
-    for name in facts.parameters:
-        tensor = facts.tensors.get(name)
-        for axis, stride in enumerate(tensor.strides if tensor is not None else ()):
-            is_read = isinstance(stride, ast.Name) and stride.id in sizes - facts.dims.keys()
-            if is_read and isinstance(stride, ast.Name):
-                facts.strides.setdefault(stride.id, (name, axis))
-    for size in builder.dims.values():
-        if size not in facts.dims and size not in facts.strides:
-            raise TileError(
-                at_node(
-                    tree,
-                    facts.filename,
-                    "T2T180",
-                    f"the size `{size}` cannot be read from any argument",
-                    hint="it must be an extent by itself of a tensor that is passed in",
-                )
-            )
 
 
 def _module(builder: Builder, tree: ast.FunctionDef, parameters: list[str]) -> ast.Module:

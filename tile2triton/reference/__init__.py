@@ -72,6 +72,10 @@ def run(
             state.names[name] = np.int32(arguments[source].array.shape[axis])
     for name, (source, axis) in facts.strides.items():
         state.names[name] = np.int32(arguments[source].stride(axis))
+    for name, equation in facts.equations.items():
+        # An extent that no size gives fails the check of shapes.
+        rest = int(evaluate(equation.rest, state))
+        state.names[name] = np.int32((int(state.names[name]) - rest) // equation.factor)
     for name, size in (dims_overrides or {}).items():
         state.names[name] = np.int32(size)
     function = next(node for node in program.tree.body if isinstance(node, ast.FunctionDef))
