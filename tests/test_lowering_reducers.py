@@ -127,3 +127,36 @@ def test_mistakes_with_reducers_are_named(statement, code, device):
             device,
         )
     assert [problem.code for problem in raised.value.problems] == [code]
+
+
+@pytest.mark.parametrize("op", ["max", "min"])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_older_form_updates_with_an_assignment(op, is_first, device):
+    """What the reducer is filled with takes part once."""
+    combine = getattr(T, op)
+
+    @tile2triton.kernel(out_idx=[-1])
+    def rows(M, N, seed):
+        @T.prim_func
+        def main(A: T.Tensor((M, N), "float32"), B: T.Tensor((M,), "float32")):
+            with T.Kernel(T.ceildiv(M, 16), threads=64) as bx:
+                r = T.alloc_reducer(16, "float32", op=op, replication="all")
+                a = T.alloc_fragment((16, N), "float32")
+                T.fill(r, seed)
+                T.copy(A[bx * 16, 0], a)
+                for i, j in T.Parallel(16, N):
+                    if is_first:
+                        r[i] = combine(r[i], a[i, j])
+                    else:
+                        r[i] = combine(a[i, j] * 2, r[i])
+                T.finalize_reducer(r)
+                T.copy(r, B[bx * 16])
+
+        return main
+
+    a = random((21, 11), "float32").to(device) + 3
+    kernel = rows(21, 11, 3.5)
+    values = torch.cat([a if is_first else a * 2, torch.full((21, 1), 3.5, device=device)], 1)
+    expected = getattr(values, op)(1).values
+    torch.testing.assert_close(kernel(a), expected)
+    torch.testing.assert_close(torch.as_tensor(kernel.reference(a.cpu())), expected.cpu())

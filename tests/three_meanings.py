@@ -50,7 +50,7 @@ def run_both(
         changed = [a for a in there if isinstance(a, torch.Tensor)]
         wanted: list[Any] = [a for a in host if isinstance(a, torch.Tensor)]
     else:
-        changed = list(made) if isinstance(made, tuple) else [made]
+        changed = list(made) if isinstance(made, list) else [made]
         wanted = list(expected)
     return Outcome([as_torch(a) for a in wanted], [a.cpu() for a in changed], emitted)
 

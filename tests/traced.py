@@ -27,5 +27,5 @@ def agree_traced(
     wanted = reference.run(program, host)
     emitted = emit(pipeline.lower(program, target), program.facts)
     made = runtime.load(emitted, program.facts.name)(*there)
-    got = [a.cpu() for a in (made if isinstance(made, tuple) else (made,))]
+    got = [a.cpu() for a in (made if isinstance(made, list) else (made,))]
     return compare(Outcome([as_torch(a) for a in wanted], got, emitted), tolerance)

@@ -305,10 +305,6 @@ CATALOGUE: dict[str, Entry] = {
             "negative numbers. Scalars cannot be outputs."
         ),
     ),
-    "T2T176": Entry(
-        title="T.empty in a T.prim_func",
-        explanation="Outputs of a T.prim_func are parameters that out_idx names.",
-    ),
     "T2T177": Entry(
         title="An eager kernel returns something else than T.empty tensors",
         explanation="Only what the kernel allocates is returned; the caller has the rest already.",
@@ -454,8 +450,8 @@ CATALOGUE: dict[str, Entry] = {
         right="T.copy(A[batch, :, head, :], tile)",
     ),
     "T2T212": Entry(
-        title="A region that is larger than the tile",
-        explanation="A copy moves as much as the tile holds, and no region may ask for more.",
+        title="A source that is larger than the tile",
+        explanation="A copy moves as much as the tile holds, and no source may ask for more.",
         wrong="T.copy(A[0:128], tile)  # tile has 64 elements",
         right="T.copy(A[0:64], tile)",
     ),
@@ -1221,6 +1217,21 @@ CATALOGUE: dict[str, Entry] = {
         ),
         wrong="T.atomic_addx2(C[0:4, j], x[0:4, j])",
         right="T.atomic_addx2(C[i, 2 * j], x[i, 2 * j])",
+    ),
+    "T2T624": Entry(
+        title="An option that no cast has",
+        explanation=(
+            'T.cast takes round="rn", "rz", "rp", "rm" or "rs", of which the last needs random '
+            "bits, and a bool that says whether numbers that are too large become the largest one."
+        ),
+        wrong='T.cast(x, "float8_e4m3fn", round="nearest")',
+        right='T.cast(x, "float8_e4m3fn")',
+    ),
+    "T2T625": Entry(
+        title="A cast to float8 that does not saturate",
+        explanation="What float8 cannot hold becomes the largest number that it can.",
+        wrong='T.cast(x, "float8_e4m3fn", sat=False)',
+        right='T.cast(x, "float8_e4m3fn")',
     ),
     # Threads and barriers.
     "T2T700": Entry(

@@ -197,4 +197,4 @@ def written_descriptors(tree: ast.Module) -> set[str]:
 
 def _return(facts: Facts) -> ast.stmt:
     values: list[ast.expr] = [name(key) for key in facts.outputs]
-    return ast.Return(values[0] if len(values) == 1 else ast.Tuple(values, ast.Load()))
+    return ast.Return(values[0] if len(values) == 1 else ast.List(values, ast.Load()))

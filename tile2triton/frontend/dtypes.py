@@ -58,7 +58,7 @@ class DType(str):
         return self.bytes
 
     def is_float4(self) -> bool:
-        return str(self) in ("float4_e2m1fn", "float4_e2m1_unpacked")
+        return str(self).startswith("float4_")
 
     def is_float4_e2m1fn(self) -> bool:
         return str(self) == "float4_e2m1fn"
@@ -70,16 +70,23 @@ class DType(str):
         """The type in torch, which must be installed."""
         import torch
 
+        return getattr(torch, self.torch_name())
+
+    def torch_name(self) -> str:
+        """What torch, which must be installed, calls the type of tensors that hold such values."""
+        import torch
+
         name = str(self)
         row = dtypes.BY_NAME.get(name)
-        stored_as = row.torch if row is not None else foreign_dtypes.foreign_torch(name)
-        if not stored_as or not hasattr(torch, stored_as):
-            raise failure(
-                "T2T611",
-                f"torch has no tensors of {name}",
-                hint="name the torch type that holds the bits, such as torch.uint8",
-            )
-        return getattr(torch, stored_as)
+        names = (row.torch,) if row is not None else foreign_dtypes.foreign_torch(name)
+        for stored_as in names:
+            if hasattr(torch, stored_as):
+                return stored_as
+        raise failure(
+            "T2T611",
+            f"torch has no tensors of {name}",
+            hint="name the torch type that holds the bits, such as torch.uint8",
+        )
 
 
 def kernel_dtype(value: Any) -> DType:
@@ -117,7 +124,7 @@ def _foreign(name: str) -> TileError:
             f"{name} is a vector of one thread, and tiles have single elements",
             hint=f"use {name.rpartition('x')[0]}, and index the elements in T.Parallel",
         )
-    stored = foreign_dtypes.foreign_torch(name)
+    stored = next(iter(foreign_dtypes.foreign_torch(name)), "")
     return failure(
         "T2T605",
         f"Triton has no tiles of {name}",
@@ -131,7 +138,7 @@ def _canonical(value: object) -> str:
         return _OF_PYTHON.get(value, value.__name__)
     name = str.__str__(value) if isinstance(value, str) else str(value)
     name = name.removeprefix("torch.")
-    return dtypes.ALIASES.get(name, name)
+    return dtypes.ALIASES.get(name) or foreign_dtypes.ALIASES.get(name, name)
 
 
 OBJECTS = {name: DType(name) for name in (*dtypes.BY_NAME, *dtypes.ALIASES, *foreign_dtypes.NAMES)}

@@ -2,6 +2,11 @@
 
 import re
 
+# What TVM and torch call types that have another name here.
+ALIASES = {
+    "custom[float4_e2m1_unpacked]8": "float4_e2m1_unpacked",
+    "float4_e2m1fn_x2": "float4_e2m1fnx2",
+}
 # The bits of one element, and the torch type that holds such elements in memory, if there is one.
 _NARROW = {
     "int4": (4, "int8"),
@@ -37,11 +42,12 @@ def foreign_bits(name: str) -> int | None:
     return None if known is None else known * lanes
 
 
-def foreign_torch(name: str) -> str:
-    """The name of the torch type that such elements are stored as; empty where there is none."""
-    if name == "float4_e2m1fnx2":
-        return "float4_e2m1fn_x2"
-    return _NARROW.get(name, (0, ""))[1]
+def foreign_torch(name: str) -> tuple[str, ...]:
+    """The names of the torch types that such elements are stored as, the best one first."""
+    stored_as = "float4_e2m1fn_x2" if name == "float4_e2m1fnx2" else _NARROW.get(name, (0, ""))[1]
+    # Before torch had a type for pairs of 4 bits, any byte held them.
+    others = ("int8",) if stored_as == "float4_e2m1fn_x2" else ()
+    return (stored_as, *others) if stored_as else ()
 
 
 def is_vector(name: str) -> bool:
@@ -55,5 +61,10 @@ def _parted(name: str) -> tuple[str, int]:
 
 NAMES = (
     *_NARROW,
-    *(f"{element}x{lanes}" for element in (*_WIDE, *_NARROW) for lanes in _LANES),
+    *(
+        f"{element}x{lanes}"
+        for element in (*_WIDE, *_NARROW)
+        for lanes in _LANES
+        if element != "float4_e2m1_unpacked"
+    ),
 )

@@ -107,7 +107,7 @@ class KernelFrame:
                     f"the grid extent `{extent}` is read from a tensor on the GPU",
                     hint="pass it as a scalar parameter, such as n: T.int32",
                 )
-        self.thread_extents = _thread_extents(given.get("threads"))
+        self.thread_extents = thread_extents(given.get("threads"))
         is_given = given.get("threads") is not None
         self.threads = math.prod(map(plain, self.thread_extents)) if is_given else None
         # The numbers of the program in the grid, while the block is open.
@@ -197,7 +197,7 @@ def wanted_names(names: Any, count: int, defaults: tuple[str, ...], what: str) -
     )
 
 
-def _thread_extents(threads: Any) -> tuple[int, ...]:
+def thread_extents(threads: Any) -> tuple[int, ...]:
     """The extents of a block of threads, x first; TileLang takes 128 threads if none are given."""
     if threads is None:
         return (128,)
@@ -206,6 +206,12 @@ def _thread_extents(threads: Any) -> tuple[int, ...]:
         if not isinstance(count, int):
             raise failure(
                 "T2T157", f"`{count!r}` is no number of threads", hint="write threads=128"
+            )
+        if count <= 0:
+            raise failure(
+                "T2T261",
+                f"threads must be positive, but are {plain(count)}",
+                hint="write a number from 1 to 1024, such as threads=128",
             )
     return tuple(counts)
 

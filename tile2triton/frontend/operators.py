@@ -85,6 +85,10 @@ def _bind(
             f"T.{name}: {error}",
             hint=f"its signature is T.{name}{_shown(operator)}",
         ) from None
+    mistake = operator.mistake(given)
+    if mistake is not None:
+        code, message, remedy = mistake
+        raise failure(code, message, hint=remedy)
     return operator.complete(given)
 
 

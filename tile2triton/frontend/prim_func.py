@@ -12,6 +12,14 @@ from tile2triton.frontend.environment import capture
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.trace import trace_prim_func
 from tile2triton.printer import to_source
+from tile2triton.tilelang.parameters import output_indices
+
+
+# What TileLang calls the hints that it keeps with a kernel.
+_NOTED = {
+    "annotate_pass_configs": "tilelang_pass_configs",
+    "annotate_compile_flags": "tilelang_compile_flags",
+}
 
 
 class PrimFunc:
@@ -32,6 +40,23 @@ class PrimFunc:
         if key not in self._programs:
             self._programs[key] = trace_prim_func(self.captured, key)
         return self._programs[key]
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """What TileLang notes beside a kernel, by its names: only what the kernel has."""
+        facts = self.program().facts
+        found: dict[str, Any] = {"global_symbol": facts.name}
+        if facts.outputs:
+            found["tilelang_out_idx"] = self._out_idx(self.program())
+        for hint, name in _NOTED.items():
+            if hint in facts.hints:
+                (found[name],) = facts.hints[hint].values()
+        return found
+
+    def _out_idx(self, program: Program) -> list[int]:
+        # What T.empty makes stands behind the parameters.
+        count = len(program.facts.outputs)
+        return list(range(-count, 0))
 
     def script(self) -> str:
         """The tile program as text."""
@@ -58,10 +83,13 @@ class TracedFunc(PrimFunc):
         if out_idx:
             raise failure(
                 "T2T183",
-                f"`{self.__name__}` makes its outputs with T.empty, so out_idx is not taken",
+                f"Out index conflict: `{self.__name__}` makes its outputs with T.empty",
                 hint="leave out_idx out",
             )
         return self.traced
+
+    def _out_idx(self, program: Program) -> list[int]:
+        return output_indices(program)
 
 
 def prim_func(

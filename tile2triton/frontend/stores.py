@@ -38,9 +38,29 @@ def combined(left: Any, operation: str, right: Any) -> Any:
 def store_element(builder: Builder, target: Element, value: Any) -> None:
     """`buf[i, j] = value`."""
     _refuse_region(target, value)
-    statement = ast.Assign([_stored(target)], tree_of(value))
+    tree = tree_of(value)
+    combined_with = _operand_of_update(builder, target, tree)
+    if combined_with is not None:
+        update = ast.Attribute(ast.Name("T", ast.Load()), "reducer_update", ast.Load())
+        builder.record(ast.Expr(ast.Call(update, [target.tree, combined_with], [])))
+        return
+    statement = ast.Assign([_stored(target)], tree)
     statement.type_comment = None
     builder.record(statement)
+
+
+def _operand_of_update(builder: Builder, target: Element, tree: ast.expr) -> ast.expr | None:
+    """The x of `r[i] = T.max(r[i], x)` on a reducer of maxima: the older way to update one."""
+    tile = builder.facts.tiles.get(target.buffer.name)
+    if tile is None or tile.op not in ("max", "min"):
+        return None
+    same = ast.dump(target.tree)
+    match tree:
+        case ast.Call(func=ast.Attribute(attr=operation), args=[left, right], keywords=[]):
+            others = [one for one in (left, right) if ast.dump(one) != same]
+            if operation == tile.op and len(others) == 1:
+                return others[0]
+    return None
 
 
 def store_variable(builder: Builder, variable: Variable, value: Any) -> None:

@@ -65,10 +65,18 @@ class _Trace:
         with activated(builder), explained(builder):
             # Tensors have their names before the sizes in their shapes, which may be namesakes.
             self.names = {one.arg: builder.names.claim(one.arg) for one in self.parameters}
-            values = {one.arg: self._annotated(one) for one in self.parameters}
-            self._run(values)
-            roles = self._outputs_by_index(out_idx)
-        return finished(self.builder, self.tree, list(self.names.values()), roles)
+            inside = self._declared_inside()
+            values = {
+                one.arg: Undeclared(one.arg)
+                if one.annotation is None and one.arg in inside
+                else self._annotated(one)
+                for one in self.parameters
+            }
+            result = self._run(values)
+            self._refuse_undeclared()
+            makes_outputs = bool(builder.empties) and not out_idx
+            outputs = self._returned(result) if makes_outputs else self._outputs_by_index(out_idx)
+        return finished(self.builder, self.tree, list(self.names.values()), outputs)
 
     def eager(self, statics: dict[str, Any], consts: dict[str, int]) -> Program:
         builder = self.builder
@@ -100,6 +108,14 @@ class _Trace:
         tracer = Tracer(builder, scope, self.environment, self._declare)
         run = executable(self.prepared, self.environment)
         return run(tracer, **values)
+
+    def _declared_inside(self) -> set[str]:
+        """The names that the function declares as statements: `A: T.Tensor(...)`."""
+        return {
+            node.target.id
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+        }
 
     def _annotated(self, parameter: ast.arg) -> Any:
         """The value of a parameter by its annotation, evaluated anew so that sizes have names."""
@@ -177,9 +193,9 @@ class _Trace:
         if self.builder.empties:
             raise self._error(
                 self.tree,
-                "T2T176",
-                "T.empty makes outputs of eager kernels, but this is a T.prim_func",
-                "make the tensor a parameter and give its number as out_idx",
+                "T2T183",
+                f"Out index conflict: `{self.tree.name}` makes its outputs with T.empty",
+                "leave out_idx out",
             )
         return tuple(outputs)
 

@@ -41,6 +41,8 @@ class Operator:
     takes_state: bool = False
     # Fills in arguments that follow from others, before the call is set down.
     complete: Callable[[dict[str, Any]], dict[str, Any]] = lambda given: given
+    # What is wrong with the arguments of a call, whatever the program is: code, message, remedy.
+    mistake: Callable[[dict[str, Any]], tuple[str, str, str] | None] = lambda given: None
     # A statement's destination by parameter name, and whether its old value matters.
     writes: str = ""
     keeps: Callable[[dict[str, ast.expr]], bool] = lambda arguments: False

@@ -50,8 +50,27 @@ def reinterpret(value: Any, dtype: Any) -> Any:
     """
 
 
+# The directions that the language names.
+ROUNDINGS = ("", "rn", "rz", "rp", "rm", "rs")
+
+
+def mistake(given: dict[str, Any]) -> tuple[str, str, str] | None:
+    """Options that no cast has, wherever it stands."""
+    rounding, saturates = given.get("round", ""), given.get("sat", True)
+    if rounding not in ROUNDINGS:
+        named = ", ".join(f'"{one}"' for one in ROUNDINGS if one)
+        return "T2T624", f"Invalid round: T.cast knows no {rounding!r}", f"use one of {named}"
+    if not isinstance(saturates, (bool, int)) or saturates not in (False, True):
+        return "T2T624", f"Invalid sat: {saturates!r} is no bool", "write sat=True, or leave it out"
+    if (rounding == "rs") != (given.get("rbits") is not None):
+        if rounding == "rs":
+            return "T2T624", 'rbits is required with round="rs"', "give the random bits as rbits"
+        return "T2T624", 'rbits is only valid with round="rs"', "leave rbits out"
+    return None
+
+
 def check(call: ast.Call, facts: Facts) -> Iterator[Problem]:
-    """The type is known; the rounding is the ordinary one."""
+    """The type is known; rounding and overflow are the ordinary ones."""
     arguments = FORMS[ast.unparse(call.func).rpartition(".")[2]].arguments(call)
     yield from known_dtype(arguments["dtype"], facts)
     rounding = arguments.get("round")
@@ -64,6 +83,17 @@ def check(call: ast.Call, facts: Facts) -> Iterator[Problem]:
             f"a cast rounds to nearest; `round={as_written(rounding)}` is not supported",
             (),
             'leave `round` out, or write round="rn"',
+        )
+    saturates = arguments.get("sat")
+    is_narrow = ast.unparse(arguments["dtype"]).strip("'").startswith("float8")
+    if isinstance(saturates, ast.Constant) and not saturates.value and is_narrow:
+        yield Problem(
+            saturates,
+            "T2T625",
+            "a cast to float8 gives the largest number where the value is too large; sat=False is "
+            "not supported",
+            (),
+            "leave `sat` out",
         )
 
 
@@ -99,7 +129,14 @@ def lower_reinterpret(space: Space, arguments: dict[str, ast.expr], node: ast.Ca
     return Typed(tree, dtype, value.axes)
 
 
-CAST = Operator(surface=cast, lower=lower, kind="expression", check=check, reference=reference)
+CAST = Operator(
+    surface=cast,
+    lower=lower,
+    kind="expression",
+    check=check,
+    reference=reference,
+    mistake=mistake,
+)
 SWAPPED = Operator(
     surface=Cast, lower=lower, kind="expression", check=check, reference=reference_of_swapped
 )

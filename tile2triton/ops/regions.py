@@ -181,6 +181,9 @@ def _lengths(
         if own is None or size is None or own == size:
             continue
         if side.is_tensor and own > size:
+            if side is match.destination:
+                # What the slice has beyond the tile is left alone.
+                continue
             yield Problem(
                 call,
                 "T2T212",

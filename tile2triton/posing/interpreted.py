@@ -59,7 +59,7 @@ def _load(text: str, name: str) -> Launcher:
             result = launcher(*args, **kwargs)
         given = [x for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor)]
         if not given or any(map(is_on_gpu, given)):
-            for one in result if isinstance(result, tuple) else (result,):
+            for one in result if isinstance(result, list) else (result,):
                 if isinstance(one, torch.Tensor):
                     mark(one)
         return result

@@ -16,22 +16,22 @@ def get_tvm_dtype(value: Any) -> DType:
 
 def is_float4_e2m1fn(value: Any) -> bool:
     """Whether it is the 4-bit float, two to a byte."""
-    return str(value) == "float4_e2m1fn"
+    return DType.is_float4_e2m1fn(DType(value))
 
 
 def is_float4_e2m1_unpacked(value: Any) -> bool:
     """Whether it is the 4-bit float, one to a byte."""
-    return str(value) == "float4_e2m1_unpacked"
+    return DType.is_float4_e2m1_unpacked(DType(value))
 
 
 def is_float4(value: Any) -> bool:
     """Whether it is a 4-bit float, packed or not."""
-    return is_float4_e2m1fn(value) or is_float4_e2m1_unpacked(value)
+    return DType(value).is_float4()
 
 
 def resolve_torch_storage_dtype(value: Any) -> DType:
     """The element type of the torch tensors that hold such values."""
-    return DType(DType(value).as_torch())
+    return DType(DType(value).torch_name())
 
 
 def determine_fp8_type(fp8_format: FloatFormat = "e4m3") -> DType:

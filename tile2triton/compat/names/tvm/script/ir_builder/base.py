@@ -1,11 +1,5 @@
-"""`tvm.script.ir_builder.base`: names without a meaning here."""
+"""`tvm.script.ir_builder.base`: what loops are instances of."""
 
-from tile2triton.tilelang.absent import COMPILER, absent
+from tile2triton.tilelang.frames import IRBuilderFrame
 
-globals().update(
-    absent(
-        "tvm.script.ir_builder.base",
-        "IRBuilderFrame",
-        COMPILER,
-    )
-)
+__all__ = ["IRBuilderFrame"]
