@@ -51,7 +51,14 @@ from rewrites.facts import Facts
 from rewrites.interleave_roles import Role, interleaved
 from rewrites.nodes import Blank, Comment
 from rewrites.role_memory import RoleMemory
-from rewrites.threads import Threads, is_thread_call, kernel_blocks, run_by, thread_count
+from rewrites.threads import (
+    Threads,
+    is_of_threads,
+    is_thread_call,
+    kernel_blocks,
+    run_by,
+    thread_count,
+)
 from rewrites.tree import function_of, operator_call, walk
 from rewrites.varying import varies, varying_names
 
@@ -81,6 +88,8 @@ def uses_threads(tree: ast.AST, facts: Facts) -> bool:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             operator = facts.operators.get(node.func.attr)
             if operator is not None and (operator.kind in kinds or operator.name == "alloc_local"):
+                return True
+            if is_of_threads(node):
                 return True
     return bool(facts.barriers)
 

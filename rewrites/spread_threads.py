@@ -33,7 +33,13 @@ from rewrites.lane_memory import LaneMemory
 from rewrites.nodes import Blank, Comment
 from rewrites.quote import expr, place
 from rewrites.sequence_roles import uses_threads
-from rewrites.threads import Threads, is_thread_call, kernel_blocks, thread_count
+from rewrites.threads import (
+    Threads,
+    is_of_threads,
+    is_thread_call,
+    kernel_blocks,
+    thread_count,
+)
 from rewrites.tree import blocks_of, function_of, is_view, names_in, operator_call, walk
 from rewrites.varying import local_arrays, varies, varying_names
 
@@ -55,7 +61,7 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
         _refuse_views(block, varying)
         arrays = {name for name, _ in local_arrays(block.body)} & varying
         block.body = by_element(block.body, arrays, names, facts)
-        if varying or any(is_thread_call(node) for node in walk(block)):
+        if varying or any(is_of_threads(node) for node in walk(block)):
             spread = _Spread(threads, varying, names, facts)
             block.body = spread.block(block.body) or [ast.Pass()]
             spread.memory.settle(block)

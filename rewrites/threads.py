@@ -16,6 +16,14 @@ THREAD_OPERATORS = (
     "get_warp_group_idx",
     "shuffle_elect",
 )
+# What the threads of a warp do together.
+WARP_OPERATORS = (
+    "warp_reduce_sum",
+    "warp_reduce_max",
+    "warp_reduce_min",
+    "warp_reduce_bitand",
+    "warp_reduce_bitor",
+)
 # TileLang's groups of `T.ws` are 128 threads.
 GROUP = 128
 DEFAULT_THREADS = 128
@@ -132,7 +140,7 @@ class _Spelled(ast.NodeTransformer):
         number = ast.Name(self.number, ast.Load())
         lanes = given.get("warp_size", ast.Constant(None))
         if isinstance(lanes, ast.Constant) and lanes.value is None:
-            lanes = ast.Constant(64 if facts.target.startswith("hip:gfx9") else 32)
+            lanes = ast.Constant(warp_size(facts))
         match call.func.attr:
             case "get_thread_binding":
                 return number
@@ -164,6 +172,19 @@ def is_thread_call(node: ast.AST) -> bool:
         case ast.Call(func=ast.Attribute(attr=name)):
             return name in THREAD_OPERATORS
     return False
+
+
+def is_of_threads(node: ast.AST) -> bool:
+    """Whether the node asks for the number of the thread, or is what threads do together."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name)):
+            return name in THREAD_OPERATORS or name in WARP_OPERATORS
+    return False
+
+
+def warp_size(facts: Facts) -> int:
+    """How many threads a warp of the target has."""
+    return 64 if facts.target.startswith("hip:gfx9") else 32
 
 
 def run_by(statement: ast.stmt, threads: int) -> None:

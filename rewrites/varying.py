@@ -3,7 +3,7 @@
 import ast
 
 from rewrites.facts import Facts
-from rewrites.threads import Threads, is_thread_call
+from rewrites.threads import Threads, is_of_threads
 from rewrites.tree import base_name, blocks_of, names_in, operator_call, walk
 
 
@@ -33,7 +33,7 @@ def local_arrays(body: list[ast.stmt]) -> list[tuple[str, ast.Call]]:
 
 def varies(tree: ast.AST, names: set[str]) -> bool:
     """Whether a value in the tree differs between threads."""
-    return bool(names & names_in(tree)) or any(is_thread_call(node) for node in walk(tree))
+    return bool(names & names_in(tree)) or any(is_of_threads(node) for node in walk(tree))
 
 
 def _follow(

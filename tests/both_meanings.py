@@ -39,4 +39,4 @@ def run_kernel(
 def results(returned: Any, arguments: Sequence[Any]) -> list[Any]:
     if returned is None:
         return [a for a in arguments if isinstance(a, torch.Tensor)]
-    return list(returned) if isinstance(returned, list) else [returned]
+    return list(returned) if isinstance(returned, (tuple, list)) else [returned]

@@ -81,5 +81,5 @@ def test_product_of_sizes_gives_neither():
         with T.Kernel(1, threads=32):
             A[0] = n
 
-    with pytest.raises(tile2triton.Error, match="T2T180.*the size `n` cannot be read"):
+    with pytest.raises(tile2triton.Error, match=r"T2T180.*the size `n` cannot be read"):
         tile2triton.compile(main)

@@ -1051,7 +1051,7 @@ CATALOGUE: dict[str, Entry] = {
             "A Triton program works on whole tiles; which thread holds which element is the "
             "compiler's choice. Shuffles, votes and loads of single threads have no meaning in it."
         ),
-        wrong="total = T.warp_reduce_sum(x)",
+        wrong="x += T.shfl_xor(x, 1)",
         right="T.reduce_sum(tile, total, dim=0)",
     ),
     "T2T601": Entry(
@@ -1232,6 +1232,15 @@ CATALOGUE: dict[str, Entry] = {
         explanation="What float8 cannot hold becomes the largest number that it can.",
         wrong='T.cast(x, "float8_e4m3fn", sat=False)',
         right='T.cast(x, "float8_e4m3fn")',
+    ),
+    "T2T626": Entry(
+        title="A reduction over a warp of which some threads are missing",
+        explanation=(
+            "T.warp_reduce_sum and its kind combine the values of whole warps, of 32 threads each "
+            "on NVIDIA's GPUs and of 64 on AMD's. All threads of the program have to come there."
+        ),
+        wrong="if x[tx] > 0:\n    y[tx] = T.warp_reduce_sum(x[tx])",
+        right="total = T.warp_reduce_sum(x[tx])\nif x[tx] > 0:\n    y[tx] = total",
     ),
     # Threads and barriers.
     "T2T700": Entry(

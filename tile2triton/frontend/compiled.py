@@ -71,7 +71,9 @@ class CompiledKernel(TileLangKernel):
         """What the kernel means, on NumPy arrays: its output, a tuple of several, or None."""
         from tile2triton.reference import run
 
-        outputs = run(self.program, arrays)
+        # How many threads a warp has is a question of the target.
+        facts = dataclasses.replace(self.program.facts, target=self.target)
+        outputs = run(Program(self.program.tree, facts), arrays)
         if not outputs:
             return None
         return outputs[0] if len(outputs) == 1 else outputs

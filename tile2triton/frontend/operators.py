@@ -9,7 +9,7 @@ from typing import Any
 
 from rewrites.facts import Erasure
 from rewrites.quote import place
-from tile2triton.diagnostics import TileError, from_problems
+from tile2triton.diagnostics import ArgumentError, TileError, from_problems
 from tile2triton.frontend.allocations import allocate_barriers, allocate_tile, allocate_variable
 from tile2triton.frontend.builder import Builder, active, require
 from tile2triton.frontend.dtypes import dtype_name
@@ -36,6 +36,9 @@ def call(name: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> 
     """Call the operator that has this surface name."""
     operator = TABLE[name]
     if operator.kind in ("statement", "hint", "protocol"):
+        if active() is None:
+            # Arguments that no call can have are the first mistake.
+            _bind(operator, name, arguments, keywords)
         builder = require(f"T.{name}")
         try:
             given = _bind(operator, name, arguments, keywords)
@@ -80,10 +83,9 @@ def _bind(
     try:
         given = dict(operator.signature.bind(*arguments, **keywords).arguments)
     except TypeError as error:
-        raise failure(
-            "T2T160",
-            f"T.{name}: {error}",
-            hint=f"its signature is T.{name}{_shown(operator)}",
+        hint = f"its signature is T.{name}{_shown(operator)}"
+        raise ArgumentError(
+            *failure("T2T160", f"T.{name}: {error}", hint=hint).diagnostics
         ) from None
     mistake = operator.mistake(given)
     if mistake is not None:

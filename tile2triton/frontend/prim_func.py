@@ -14,7 +14,6 @@ from tile2triton.frontend.trace import trace_prim_func
 from tile2triton.printer import to_source
 from tile2triton.tilelang.parameters import output_indices
 
-
 # What TileLang calls the hints that it keeps with a kernel.
 _NOTED = {
     "annotate_pass_configs": "tilelang_pass_configs",

@@ -40,6 +40,7 @@ from tile2triton.ops import (
     trigonometry,
     truth,
     view,
+    warp_reduce,
 )
 from tile2triton.ops.base import Operator
 
@@ -83,6 +84,7 @@ FAMILIES = (
     asynchronous,
     barriers,
     threads,
+    warp_reduce,
 )
 
 OPERATORS: dict[str, Operator] = {

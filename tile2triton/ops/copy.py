@@ -34,9 +34,9 @@ def copy(
     """Copy a region, element by element, with a cast to the type of `dst`.
 
     How much is copied is said by the side that is on the chip (a fragment before a shared tile
-    before a tensor, `src` between equals); the other side says where it starts. Dimensions of extent 1 are dropped on
-    both sides, and the rest match in order. Elements outside of a tensor are read as 0 and not
-    written. All keywords are hints.
+    before a tensor, `src` between equals); the other side says where it starts. Dimensions of
+    extent 1 are dropped on both sides, and the rest match in order. Elements outside of a tensor
+    are read as 0 and not written. All keywords are hints.
 
     | form | meaning | Triton |
     |---|---|---|

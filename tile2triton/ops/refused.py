@@ -67,7 +67,6 @@ GROUPS: tuple[tuple[Refusal, str], ...] = (
     (
         _SINGLE_THREADS,
         """
-        warp_reduce_sum warp_reduce_max warp_reduce_min warp_reduce_bitand warp_reduce_bitor
         comm_reducer tvm_thread_allreduce ldg32 ldg64 ldg128 ldg256 stg32 stg64 stg128 stg256
         lds32 lds64 lds128 sts32 sts64 sts128 extract_lane syncthreads_count
         syncthreads_and syncthreads_or any_sync all_sync ballot ballot_sync activemask
