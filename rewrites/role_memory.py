@@ -3,11 +3,11 @@
 import ast
 
 from rewrites.changes import changed_names
-from rewrites.errors import Problem, RewriteError, refuse
+from rewrites.errors import Problem, RewriteError
 from rewrites.facts import Facts
 from rewrites.role_places import storage_of
 from rewrites.threads import Threads
-from rewrites.tree import base_name, is_view, names_in, walk
+from rewrites.tree import is_view, names_in, walk
 
 
 class RoleMemory:
@@ -66,27 +66,6 @@ class RoleMemory:
             "give each group of threads its own, or pass the value through a tile from "
             "T.alloc_shared with a barrier",
         )
-
-    def refuse_repeated(self, call: ast.Call, mask: int) -> None:
-        """An atomic operation on one element, which each of some threads would do."""
-        destination = call.args[0]
-        value = call.args[1] if len(call.args) > 1 else ast.Constant(0)
-        is_tile = base_name(value) in self.facts.tiles and not _is_element(value)
-        if _is_element(destination) and not is_tile:
-            raise refuse(
-                call,
-                "T2T708",
-                f"each of {mask.bit_count()} threads does `{ast.unparse(call)}`, but a program of "
-                "Triton does it once",
-                (),
-                "let one thread do it, such as under `if tx == 0:`",
-            )
-
-
-def _is_element(operand: ast.expr) -> bool:
-    return isinstance(operand, ast.Subscript) and not any(
-        isinstance(node, ast.Slice) for node in walk(operand)
-    )
 
 
 def memory_of_all(kernel: ast.With, facts: Facts) -> set[str]:

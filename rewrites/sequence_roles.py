@@ -50,11 +50,11 @@ from rewrites.evaluate import UnknownValueError, evaluate
 from rewrites.facts import Facts
 from rewrites.interleave_roles import Role, interleaved
 from rewrites.nodes import Blank, Comment
+from rewrites.repeated_atomics import refuse_repeated
 from rewrites.role_memory import RoleMemory
 from rewrites.threads import (
     Threads,
     is_of_threads,
-    is_thread_call,
     kernel_blocks,
     run_by,
     thread_count,
@@ -62,13 +62,12 @@ from rewrites.threads import (
 from rewrites.tree import function_of, operator_call, walk
 from rewrites.varying import varies, varying_names
 
-# Atomics that do something else where they are done twice.
-REPEATED = ("atomic_add", "atomic_addx2", "atomic_addx4")
-
 
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
     """Sequence the roles of every T.Kernel; what depends on single threads stays."""
     if not uses_threads(tree, facts):
+        for block in kernel_blocks(function_of(tree)):
+            refuse_repeated(block.body, thread_count(block, facts), facts)
         return tree
     for block in kernel_blocks(function_of(tree)):
         threads = Threads(thread_count(block, facts), facts)
@@ -113,7 +112,6 @@ class _Sequence:
         self.names: dict[str, int] = {}
         # How many roles are open around the statement.
         self.depth = 0
-        self.asks = any(is_thread_call(node) for node in walk(kernel))
         # Whether iterations or threads run the statement one by one.
         self.is_shared_out = False
 
@@ -243,7 +241,7 @@ class _Sequence:
 
     def _leaf(self, statement: ast.stmt, mask: int) -> list[ast.stmt]:
         if not self.is_shared_out and not varies(statement, self.varying):
-            self._check_once(statement, mask)
+            refuse_repeated([statement], mask.bit_count(), self.facts)
         call = operator_call(statement, *self.facts.operators)
         if call is None or not isinstance(call.func, ast.Attribute):
             return [statement]
@@ -255,18 +253,6 @@ class _Sequence:
             return self._synchronised(statement, call, mask)
         self._arrive(statement)
         return [statement]
-
-    def _check_once(self, statement: ast.stmt, mask: int) -> None:
-        """Refuse atomics of single elements that several threads do, each of them.
-
-        Where no statement asks for the number of a thread, a program does them once.
-        """
-        if mask.bit_count() == 1 or (mask == self.threads.all and not self.asks):
-            return
-        for node in walk(statement):
-            match node:
-                case ast.Call(func=ast.Attribute(attr=function)) if function in REPEATED:
-                    self.memory.refuse_repeated(node, mask)
 
     def _arrive(self, statement: ast.stmt) -> None:
         """Follow an arrival outside of roles, where its barrier is known."""

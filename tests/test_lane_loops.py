@@ -180,6 +180,65 @@ def test_atomics_that_each_thread_would_do_are_refused():
         unguarded.compile()
 
 
+@T.macro
+def count(C):
+    T.atomic_add(C[0], 1)
+
+
+def test_atomics_outside_of_loops_over_elements_are_refused_where_no_thread_is_named():
+    @tile2triton.kernel
+    def plain(C):
+        C: T.Tensor((64,), "int32")
+        with T.Kernel(1, threads=32) as bx:
+            T.atomic_add(C[0], 1)
+
+    @tile2triton.kernel
+    def in_a_loop(C):
+        C: T.Tensor((64,), "int32")
+        with T.Kernel(1, threads=32) as bx:
+            for i in T.serial(4):
+                if bx == 0:
+                    T.atomic_addx2(C[i], C[i + 4])
+
+    @tile2triton.kernel
+    def in_a_macro(C):
+        C: T.Tensor((64,), "int32")
+        with T.Kernel(1, threads=32) as bx:
+            count(C)
+
+    @tile2triton.kernel
+    def on_a_tile(C):
+        C: T.Tensor((64,), "int32")
+        with T.Kernel(1, threads=32) as bx:
+            tile = T.alloc_shared((64,), "int32")
+            T.copy(C, tile)
+            before = T.atomic_add(tile[0], 1, return_prev=True)
+            C[0] = before
+
+    for kernel in (plain, in_a_loop, in_a_macro, on_a_tile):
+        with pytest.raises(TileError, match=r"T2T708.*each of 32 threads"):
+            kernel.compile()
+
+
+def test_atomics_of_one_thread_and_of_regions_need_no_condition(device):
+    @tile2triton.kernel
+    def single(C, D):
+        C: T.Tensor((8,), "int32")
+        D: T.Tensor((8,), "int32")
+        with T.Kernel(2, threads=1) as bx:
+            T.atomic_add(C[0], 3)
+        with T.Kernel(2, threads=32) as bx:
+            tile = T.alloc_shared((4,), "int32")
+            T.fill(tile, bx + 1)
+            T.atomic_add(D[2], tile)
+            T.atomic_add(D[0:2], 5)
+
+    c, d = (torch.zeros(8, dtype=torch.int32, device=device) for _ in range(2))
+    single(c, d)
+    assert c.tolist() == [6] + [0] * 7
+    assert d.tolist() == [10, 10, 3, 3, 3, 3, 0, 0]
+
+
 def test_atomics_of_lanes_roles_and_iterations_are_counted(device):
     @tile2triton.kernel
     def counted(A, C):

@@ -25,13 +25,14 @@ def atomic_add(
     With two regions, `dst` is the part of a tensor and `value` the tile, with the rules of
     `T.copy`; one number is added to all of a region. With one element, `value` is an expression.
     What lies outside of the tensor is dropped. A tile of the program is updated in order. Outside
-    of T.Parallel the program adds once, whatever its number of threads. `use_tma` is a hint.
+    of T.Parallel every thread would add to one element, so that it stands under a condition that
+    picks one, such as `if tx == 0:`. `use_tma` is a hint.
 
     | form | meaning | Triton |
     |---|---|---|
     | `T.atomic_add(C[i, j], tile)` | C from i, j on += tile | `tl.atomic_add(…, tile, mask=…)` |
     | `T.atomic_add(C[i, j], x)` in `T.Parallel` | C[i, j] += x | `tl.atomic_add(…, x, mask=…)` |
-    | `p = T.atomic_add(n[0], 1, return_prev=True)` | the value before | `p = tl.atomic_add(n, 1)` |
+    | `p = T.atomic_add(n[i], 1, return_prev=True)` | the value before | `p = tl.atomic_add(…, 1)` |
     """
 
 
