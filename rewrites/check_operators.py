@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from rewrites.environment import environment_of
 from rewrites.errors import Problem, RewriteError
 from rewrites.facts import Facts
+from rewrites.outside_of_tiles import outside_of_tiles
 from rewrites.space import index_list
 from rewrites.tree import function_of, walk
 
@@ -26,6 +27,7 @@ from rewrites.tree import function_of, walk
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
     """Raise one error with all problems; a correct program is returned as it is."""
     problems = [problem for node in walk(tree) for problem in _problems(node, facts)]
+    problems += outside_of_tiles(function_of(tree), facts)
     problems += _too_long(tree, facts)
     if problems:
         raise RewriteError(*problems)
@@ -54,7 +56,6 @@ def _problems(node: ast.AST, facts: Facts) -> Iterator[Problem]:
                 yield from facts.operators[function].check(node, facts)
         case ast.Subscript(value=ast.Name(id=buffer)):
             yield from _rank(node, buffer, facts)
-            yield from _inside(node, buffer, facts)
         case ast.For(iter=ast.Call(func=ast.Attribute(attr="Parallel" | "parallel"))):
             yield from _parallel_body(node, facts)
 
@@ -76,25 +77,6 @@ def _rank(node: ast.Subscript, buffer: str, facts: Facts) -> Iterator[Problem]:
             (f"`{buffer}`: ({shape})",),
             "give one index for each dimension",
         )
-
-
-def _inside(node: ast.Subscript, buffer: str, facts: Facts) -> Iterator[Problem]:
-    """A known index of a tile has to fit, since nothing checks it later."""
-    tile = facts.tiles.get(buffer)
-    if tile is None or len(index_list(node)) != tile.rank:
-        return
-    known = environment_of(facts)
-    for index, extent in zip(index_list(node), tile.shape, strict=True):
-        interval = known.range(index)
-        low, high = interval.low, interval.high
-        if low is not None and low == high and not 0 <= low < extent:
-            yield Problem(
-                node,
-                "T2T323",
-                f"`{ast.unparse(node)}` is outside of `{buffer}`",
-                (f"index {low} of a dimension of extent {extent}",),
-                f"stay from 0 to {extent - 1}",
-            )
 
 
 def _parallel_body(loop: ast.For, facts: Facts) -> Iterator[Problem]:

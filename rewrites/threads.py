@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from rewrites.errors import refuse
 from rewrites.evaluate import UnknownValueError, evaluate
 from rewrites.facts import Facts
 from rewrites.quote import copy_tree, expr, place, substituted
@@ -108,6 +109,14 @@ class Threads:
         picked = 0
         for argument in call.args:
             first = int(evaluate(argument, {}, self.facts)) * GROUP
+            if first >= self.count:
+                raise refuse(
+                    argument,
+                    "T2T701",
+                    f"the program has no group {first // GROUP} of threads",
+                    (f"its threads: {self.count}, in groups of {GROUP} from group 0 on",),
+                    "name a group that there is, or give T.Kernel more threads",
+                )
             picked |= ((1 << GROUP) - 1) << first
         return picked & self.all
 

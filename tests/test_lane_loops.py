@@ -189,7 +189,7 @@ def test_atomics_outside_of_loops_over_elements_are_refused_where_no_thread_is_n
     @tile2triton.kernel
     def plain(C):
         C: T.Tensor((64,), "int32")
-        with T.Kernel(1, threads=32) as bx:
+        with T.Kernel(1, threads=32):
             T.atomic_add(C[0], 1)
 
     @tile2triton.kernel
@@ -203,13 +203,13 @@ def test_atomics_outside_of_loops_over_elements_are_refused_where_no_thread_is_n
     @tile2triton.kernel
     def in_a_macro(C):
         C: T.Tensor((64,), "int32")
-        with T.Kernel(1, threads=32) as bx:
+        with T.Kernel(1, threads=32):
             count(C)
 
     @tile2triton.kernel
     def on_a_tile(C):
         C: T.Tensor((64,), "int32")
-        with T.Kernel(1, threads=32) as bx:
+        with T.Kernel(1, threads=32):
             tile = T.alloc_shared((64,), "int32")
             T.copy(C, tile)
             before = T.atomic_add(tile[0], 1, return_prev=True)

@@ -13,6 +13,7 @@ from tile2triton.frontend.pointers import make_pointers
 from tile2triton.frontend.positions import Position, here
 from tile2triton.frontend.spans import argument_positions
 from tile2triton.frontend.statics import note_value, plain
+from tile2triton.frontend.together import as_named
 from tile2triton.frontend.trees import option_tree, placed_at, tree_of
 from tile2triton.frontend.values import Dynamic, is_scalar
 
@@ -164,7 +165,7 @@ def _reads_memory(tree: ast.expr) -> bool:
 
 def _values(names: list[str], wanted: Any, block: Block) -> Any:
     values = tuple(Dynamic(counter_name(name, block), "int32") for name in names)
-    return values[0] if len(values) == 1 and not isinstance(wanted, tuple) else values
+    return as_named(values, wanted)
 
 
 def _bind(

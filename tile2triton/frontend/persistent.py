@@ -11,6 +11,7 @@ from tile2triton.frontend.failures import failure
 from tile2triton.frontend.loops import Loop, wanted_names
 from tile2triton.frontend.native import compared, truth
 from tile2triton.frontend.operators import call
+from tile2triton.frontend.together import as_named
 from tile2triton.frontend.trees import tree_of
 from tile2triton.frontend.values import Dynamic, is_scalar
 
@@ -77,10 +78,10 @@ def persistent_turns(
         tile = number if has_step else number * loop.wave_size + loop.index
         place = _coordinates(tracer.let, names, tile, others, group)
         if has_step and is_whole:
-            yield _taken_apart(place, targets)
+            yield as_named(place, targets)
             continue
         choice = Choice(builder, scope, None, place[-1] < last)
-        yield _taken_apart(place, targets)
+        yield as_named(place, targets)
         choice.end()
 
 
@@ -108,7 +109,3 @@ def _coordinates(
         place.insert(0, let(name, rest % extent))
         rest = rest // extent
     return (*place, let(names[-1], rest * group + tile % group))
-
-
-def _taken_apart(place: tuple[Dynamic, ...], targets: Any) -> Any:
-    return place[0] if len(place) == 1 and not isinstance(targets, tuple) else place

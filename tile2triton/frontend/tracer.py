@@ -29,6 +29,7 @@ from tile2triton.frontend.stores import (
     store_element,
     store_variable,
 )
+from tile2triton.frontend.together import as_named
 from tile2triton.frontend.values import (
     Buffer,
     Dynamic,
@@ -265,7 +266,7 @@ class Tracer(Expressions):
         def turns(values: tuple[Any, ...]) -> Iterator[Any]:
             depth = len(values)
             if depth == len(names):
-                yield values if isinstance(targets, tuple) or depth > 1 else values[0]
+                yield as_named(values, targets)
                 return
             loop = Loop("serial", {"start": grid.extents[depth]})
             for value in loop_turns(self.builder, self.scope, loop, names[depth], carried):

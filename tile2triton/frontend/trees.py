@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 def tree_of(value: Any) -> ast.expr:
     """The tree of a value where a scalar or an option is wanted."""
     from tile2triton.frontend.dead import Dead
+    from tile2triton.frontend.together import Together
     from tile2triton.frontend.values import Buffer, Dynamic
 
     if isinstance(value, Dynamic):
@@ -38,10 +39,10 @@ def tree_of(value: Any) -> ast.expr:
         return ast.Constant(str(value))
     if isinstance(value, Buffer):
         return ast.Name(value.name, ast.Load())
+    if isinstance(value, (Dead, RefusedName, Together)):
+        value.refuse()
     if isinstance(value, (tuple, list)):
         return ast.Tuple([tree_of(item) for item in value], ast.Load())
-    if isinstance(value, (Dead, RefusedName)):
-        value.refuse()
     if is_number_of_a_library(value):
         return literal(value.item())
     raise failure(
