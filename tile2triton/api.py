@@ -10,14 +10,15 @@ from typing import Any, overload
 from tile2triton.diagnostics import ArgumentError, Diagnostic
 from tile2triton.frontend.compiled import CompiledKernel
 from tile2triton.frontend.eager import EagerKernel
-from tile2triton.frontend.eager_declarations import uses_language
+from tile2triton.frontend.eager_declarations import uses_language, uses_whole_operands
 from tile2triton.frontend.environment import capture
 from tile2triton.frontend.lazy import LazyKernel
+from tile2triton.frontend.operand_kernel import OperandKernel
 from tile2triton.frontend.options import Options, checked_options, resolved_target
 from tile2triton.frontend.prim_func import PrimFunc
 from tile2triton.tune.autotune import AutotunedKernel, under_kernel
 
-Kernel = LazyKernel | EagerKernel
+Kernel = LazyKernel | EagerKernel | OperandKernel
 OutIdx = int | Sequence[int] | None
 
 
@@ -67,6 +68,8 @@ def make_kernel(function: Callable[..., Any], options: Options, frame: FrameType
     captured = capture(function, frame)
     if uses_language(captured):
         return EagerKernel(captured, options)
+    if uses_whole_operands(captured):
+        return OperandKernel(captured, options)
     return LazyKernel(captured.function, options)
 
 
@@ -112,6 +115,8 @@ def _for_target(function: Kernel, target: str) -> Kernel:
     options = Options(function.options.out_idx, resolved_target(target), function.options.recorded)
     if isinstance(function, EagerKernel):
         return EagerKernel(function.captured, options)
+    if isinstance(function, OperandKernel):
+        return OperandKernel(function.captured, options)
     return LazyKernel(function.function, options)
 
 

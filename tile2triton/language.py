@@ -72,6 +72,8 @@ SharedBuffer = FragmentBuffer = LocalBuffer = Tensor
 Buffer = Tensor
 inline = macro
 Var = Ref
+# The mask of attention in which a row sees itself and what is before it.
+causal = "causal"
 
 __all__ = [
     "BaseTileScheduler",
@@ -107,6 +109,7 @@ __all__ = [
     "annotate_ws_schedule",
     "bind",
     "break_loop",
+    "causal",
     "const",
     "continue_loop",
     "decl_buffer",

@@ -25,6 +25,7 @@ from rewrites import (
     split_tiles,
     spread_threads,
     tidy_names,
+    tile_operands,
 )
 from rewrites.facts import Facts, Program
 from rewrites.quote import copy_tree
@@ -46,6 +47,7 @@ class Pass:
 PIPELINE = tuple(
     Pass(module.__name__.rpartition(".")[2], module.run, module.__doc__ or "")
     for module in (
+        tile_operands,
         check_operators,
         remove_jumps,
         split_grids,

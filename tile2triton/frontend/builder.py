@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from rewrites.facts import Facts, Tensor
 from rewrites.nodes import Blank, Comment
+from rewrites.operands.values import Making
 from tile2triton.diagnostics import Diagnostic
 from tile2triton.frontend.decisions import noting
 from tile2triton.frontend.failures import failure
@@ -67,6 +68,9 @@ class Builder:
         self.consts: dict[str, Any] = {}
         self.empties: list[str] = []
         self.dims: dict[str, str] = {}
+        # What makes the whole operands of a program without T.Kernel.
+        self.making = Making()
+        self.takes_operands = False
         # The T.Kernel that is open.
         self.kernel: KernelFrame | None = None
         # Tensors at addresses, which each kernel makes at its start, by the arguments of the call.
@@ -78,7 +82,8 @@ class Builder:
 
     def record(self, statement: ast.stmt, position: Position | None = None) -> ast.stmt:
         """Append a statement, with everything in it settled and placed."""
-        if self.block is self.root and not isinstance(statement, ast.With):
+        is_outside = self.block is self.root and not self.takes_operands
+        if is_outside and not isinstance(statement, ast.With):
             raise failure(
                 "T2T173",
                 "this stands outside of `with T.Kernel`",

@@ -46,7 +46,7 @@ class CompiledKernel(TileLangKernel):
         if not options.uses_tma:
             program.facts.hints["descriptors"] = False
         with refusals_of(self.name):
-            self.triton_source, _ = self.emitted_for(self.target)
+            self.triton_source, self.lowered_facts = self.emitted_for(self.target)
         self._lock = threading.Lock()
         follower = observer()
         if follower is not None:

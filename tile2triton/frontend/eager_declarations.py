@@ -17,6 +17,7 @@ from tile2triton.frontend.dtypes import is_dtype
 from tile2triton.frontend.environment import Captured, environment_of
 from tile2triton.frontend.execution import check_names, explained, is_language, prepare
 from tile2triton.frontend.liveness import assigned_names, names_in
+from tile2triton.frontend.operators import TABLE
 from tile2triton.frontend.statics import plain
 
 _DECLARE = "_t2t_declare"
@@ -134,6 +135,26 @@ def uses_language(captured: Captured) -> bool:
         if not isinstance(statement, ast.FunctionDef)
         for node in ast.walk(statement)
     )
+
+
+def uses_whole_operands(captured: Captured) -> bool:
+    """Whether a function without T.Kernel computes, rather than being a factory of kernels."""
+    tree = prepare(captured.function.__code__).source.tree
+    if any(isinstance(node, ast.FunctionDef) for node in ast.walk(tree) if node is not tree):
+        return False
+    environment = {**captured.function.__globals__, **captured.values}
+    calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    for called in calls:
+        match called:
+            case ast.Attribute(value=ast.Name(id=name), attr=operator):
+                if is_language(environment.get(name)):
+                    found = TABLE.get(operator)
+                    if found is not None and (found.whole or found.kind == "expression"):
+                        return True
+            case ast.Name(id=name):
+                if type(environment.get(name)).__name__ == "OperandKernel":
+                    return True
+    return not calls and any(isinstance(node, (ast.BinOp, ast.UnaryOp)) for node in ast.walk(tree))
 
 
 def values_of(consts: dict[str, Source], tensors: dict[str, Any]) -> dict[str, int]:

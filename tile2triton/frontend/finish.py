@@ -57,7 +57,7 @@ def _module(builder: Builder, tree: ast.FunctionDef, parameters: list[str]) -> a
     ]
     allocated = [name for name in facts.tensors if name not in parameters]
     arguments = [
-        ast.arg(name, _type(facts, name))
+        ast.arg(name, type_tree(facts, name))
         for name in (*parameters, *allocated)
         if name in facts.tensors or name in facts.scalars
     ]
@@ -74,7 +74,7 @@ def _module(builder: Builder, tree: ast.FunctionDef, parameters: list[str]) -> a
     return ast.fix_missing_locations(ast.Module([*constants, function], []))
 
 
-def _type(facts: Facts, name: str) -> ast.expr:
+def type_tree(facts: Facts, name: str) -> ast.expr:
     language = ast.Name("T", ast.Load())
     tensor = facts.tensors.get(name)
     if tensor is None:

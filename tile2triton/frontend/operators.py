@@ -26,6 +26,7 @@ from tile2triton.frontend.statics import is_named, note_value, plain
 from tile2triton.frontend.trees import operand_tree, option_tree, placed_at, tree_of
 from tile2triton.frontend.values import Buffer, Dynamic, Element, Pending
 from tile2triton.frontend.views import allocate_view
+from tile2triton.frontend.whole_operands import WholeOperand, call_whole
 from tile2triton.ops.base import Operator, no_problems
 
 # The operator table: `tile2triton.language` fills it from `tile2triton.ops`.
@@ -35,6 +36,8 @@ TABLE: dict[str, Operator] = {}
 def call(name: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
     """Call the operator that has this surface name."""
     operator = TABLE[name]
+    if any(isinstance(one, WholeOperand) for one in (*arguments, *keywords.values())):
+        return _whole(operator, name, arguments, keywords)
     if operator.kind in ("statement", "hint", "protocol"):
         if active() is None:
             # Arguments that no call can have are the first mistake.
@@ -68,7 +71,38 @@ def call(name: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> 
         if operator.name == "alloc_barrier":
             return allocate_barriers(builder, given)
         return allocate_tile(builder, operator.name, given)
+    if operator.kind == "whole":
+        raise failure(
+            "T2T804",
+            f"T.{name} takes whole operands",
+            hint="in a kernel with T.Kernel, write the loop over the elements of a tile",
+        )
     return _expression(operator, given)
+
+
+def _whole(
+    operator: Operator, name: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]
+) -> Any:
+    """A call on whole operands, in the operator's form for these."""
+    if operator.whole is None and (operator.kind != "expression" or operator.takes_regions):
+        raise failure(
+            "T2T804",
+            f"T.{name} has no form for whole operands",
+            hint="write a kernel with T.Kernel, whose tiles it takes",
+        )
+    signature = operator.signature if operator.whole is None else operator.whole.signature
+    try:
+        signature.bind(*arguments, **keywords)
+    except TypeError as error:
+        raise failure(
+            "T2T160", f"T.{name}: {error}", hint=f"its signature is T.{name}{bare(signature)}"
+        ) from None
+    tree = ast.Call(
+        ast.Attribute(ast.Name("T", ast.Load()), operator.name, ast.Load()),
+        [operand_tree(one) for one in arguments],
+        [ast.keyword(key, option_tree(one)) for key, one in keywords.items()],
+    )
+    return call_whole(operator, tree, arguments, dict(keywords))
 
 
 def cast(value: Any, dtype: Any) -> Any:
@@ -95,9 +129,13 @@ def _bind(
 
 
 def _shown(operator: Operator) -> str:
-    signature = operator.signature
-    bare = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
-    return str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))
+    return str(bare(operator.signature))
+
+
+def bare(signature: inspect.Signature) -> inspect.Signature:
+    """The parameters and their defaults alone."""
+    alone = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
+    return signature.replace(parameters=alone, return_annotation=inspect.Signature.empty)
 
 
 def _tree(operator: Operator, given: dict[str, Any]) -> ast.Call:

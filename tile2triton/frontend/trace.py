@@ -21,6 +21,7 @@ from tile2triton.frontend.scopes import Scope
 from tile2triton.frontend.statics import named
 from tile2triton.frontend.tracer import Tracer
 from tile2triton.frontend.values import Buffer, Dynamic
+from tile2triton.frontend.whole_programs import Outline, declared, whole_program
 from tile2triton.observing import refusals_of
 
 
@@ -42,6 +43,12 @@ def trace_eager(captured: Captured, statics: dict[str, Any], consts: dict[str, i
     """The tile program of an eager kernel for these static arguments and T.const sizes."""
     with refusals_of(captured.function.__name__):
         return _Trace(captured).eager(statics, consts)
+
+
+def trace_whole(captured: Captured, arguments: dict[str, Any]) -> Program:
+    """The program on whole operands for these arguments: `Outline`s of tensors, and statics."""
+    with refusals_of(captured.function.__name__):
+        return _Trace(captured).whole(arguments)
 
 
 class _Trace:
@@ -99,6 +106,22 @@ class _Trace:
             outputs = self._returned(self._run(values))
             self._refuse_undeclared()
         return finished(self.builder, self.tree, list(self.names.values()), outputs)
+
+    def whole(self, arguments: dict[str, Any]) -> Program:
+        builder = self.builder
+        builder.takes_operands = True
+        with activated(builder), explained(builder):
+            values: dict[str, Any] = {}
+            tensors = [name for name, one in arguments.items() if isinstance(one, Outline)]
+            self.names = {name: builder.names.claim(name) for name in tensors}
+            for name, value in arguments.items():
+                if name in tensors:
+                    values[name] = declared(builder, self.names[name], value)
+                else:
+                    values[name] = self.environment[name] = named(name, value)
+                    self._set_down(name, value)
+            result = self._run(values)
+            return whole_program(builder, self.tree, tensors, result)
 
     def _run(self, values: dict[str, Any]) -> Any:
         builder = self.builder

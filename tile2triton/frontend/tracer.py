@@ -39,6 +39,7 @@ from tile2triton.frontend.values import (
     dtype_of,
     is_scalar,
 )
+from tile2triton.frontend.whole_operands import WholeOperand
 
 
 class _Key:
@@ -79,6 +80,8 @@ class Tracer(Expressions):
         """`name = value`: a store to a variable, a let, or a name for Python's own value."""
         if isinstance(value, Dead):
             value.refuse()
+        if isinstance(value, WholeOperand):
+            return self.scope.bind(name, self._named_operand(name, value))
         old = self.scope.value(name)
         if name in self.scope.references and isinstance(old, Element):
             store_element(self.builder, old, value)
@@ -88,6 +91,18 @@ class Tracer(Expressions):
             return old
         self.scope.refuse_carried(name)
         return self.scope.bind(name, self._named(name, value))
+
+    def _named_operand(self, name: str, value: WholeOperand) -> WholeOperand:
+        """A whole operand under its name; what has one keeps it."""
+        if isinstance(value.tree, ast.Name):
+            return value
+        builder = self.builder
+        own = builder.bind(name)
+        statement = ast.Assign([ast.Name(own, ast.Store())], value.tree)
+        statement.type_comment = None
+        builder.record(statement)
+        builder.making.node = value.tree
+        return WholeOperand(ast.Name(own, ast.Load()), builder.making.renamed(value.whole, own))
 
     def _named(self, name: str, value: Any) -> Any:
         naming = naming_of(value)
@@ -136,7 +151,9 @@ class Tracer(Expressions):
 
     def parameter(self, name: str, value: Any, is_reference: bool) -> Any:
         """A macro's parameter: scalars are passed by value, buffers and regions as they are."""
-        if is_reference:
+        if isinstance(value, WholeOperand):
+            value = self._named_operand(name, value)
+        elif is_reference:
             self.scope.references.add(name)
         elif isinstance(value, Dynamic) and not (
             isinstance(value, Element) and not value.is_element

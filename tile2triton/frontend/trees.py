@@ -24,8 +24,9 @@ def tree_of(value: Any) -> ast.expr:
     from tile2triton.frontend.dead import Dead
     from tile2triton.frontend.together import Together
     from tile2triton.frontend.values import Buffer, Dynamic
+    from tile2triton.frontend.whole_operands import WholeOperand
 
-    if isinstance(value, Dynamic):
+    if isinstance(value, (Dynamic, WholeOperand)):
         return value.tree
     if isinstance(value, (bool, type(None))):
         return ast.Constant(value)

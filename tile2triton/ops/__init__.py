@@ -43,6 +43,7 @@ from tile2triton.ops import (
     warp_reduce,
 )
 from tile2triton.ops.base import Operator
+from tile2triton.ops.whole import activations, softmax
 
 FAMILIES = (
     kernel,
@@ -85,6 +86,8 @@ FAMILIES = (
     barriers,
     threads,
     warp_reduce,
+    activations,
+    softmax,
 )
 
 OPERATORS: dict[str, Operator] = {

@@ -18,6 +18,23 @@ def no_problems(call: ast.Call, facts: Facts) -> Iterable[Problem]:
 
 
 @dataclass(frozen=True)
+class WholeForm:
+    """What an operator means of whole operands, in programs without T.Kernel.
+
+    `surface` is what people read; `make` takes a `Making` and the same arguments, and gives the
+    whole operand that is the result; `reference` says the same of NumPy arrays.
+    """
+
+    surface: Callable[..., Any]
+    make: Callable[..., Any]
+    reference: Callable[..., Any]
+
+    @functools.cached_property
+    def signature(self) -> inspect.Signature:
+        return inspect.signature(self.surface)
+
+
+@dataclass(frozen=True)
 class Operator:
     """One operator of the language.
 
@@ -46,6 +63,8 @@ class Operator:
     # A statement's destination by parameter name, and whether its old value matters.
     writes: str = ""
     keeps: Callable[[dict[str, ast.expr]], bool] = lambda arguments: False
+    # Its form on whole operands; without one, an expression is taken element by element.
+    whole: WholeForm | None = None
     # How many neighbours along the last dimension an element stands for that is an operand.
     width: int = 1
 

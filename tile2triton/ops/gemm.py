@@ -27,6 +27,7 @@ from tile2triton.ops.regions import (
     region_problems,
     static_value,
 )
+from tile2triton.ops.whole import matmul
 from tile2triton.reference.named import value_of
 from tile2triton.reference.values import as_tf32, cast
 
@@ -345,6 +346,7 @@ GEMM = Operator(
     kind="statement",
     check=check,
     reference=reference,
+    whole=matmul.FORM,
 )
 
 OPERATORS = (GEMM,)

@@ -1,0 +1,1 @@
+"""Programs on whole operands: what their values are, element by element, and how tiles compute them."""

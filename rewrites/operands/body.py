@@ -1,0 +1,129 @@
+"""The blocks of statements that a tile program is made of, and the tiles that each block knows."""
+
+import ast
+from dataclasses import dataclass, field
+
+from rewrites.facts import Facts, Tile
+from rewrites.operands.terms import Axis, Size, Term
+from rewrites.quote import expr, literal, name, place, stmts
+
+
+@dataclass(frozen=True)
+class Held:
+    """Where a term is kept: a tile with an axis for each dimension, or without any a scalar."""
+
+    name: str
+    axes: tuple[Axis, ...]
+
+
+@dataclass
+class Body:
+    """Statements of one depth: of the kernel, or of a loop in it.
+
+    `starts` says where the axes that are open here begin, `checked` which of them may be longer
+    than their extent. What is known outside is known inside.
+    """
+
+    outer: "Body | None" = None
+    statements: list[ast.stmt] = field(default_factory=list)
+    known: dict[Term, Held] = field(default_factory=dict)
+    starts: dict[Axis, ast.expr] = field(default_factory=dict)
+    # Reductions whose running values change in this loop.
+    running: set[Term] = field(default_factory=set)
+    checked: set[Axis] = field(default_factory=set)
+
+    def find(self, term: Term) -> Held | None:
+        body: Body | None = self
+        while body is not None:
+            if term in body.known:
+                return body.known[term]
+            body = body.outer
+        return None
+
+    def start(self, axis: Axis) -> ast.expr:
+        body: Body | None = self
+        while body is not None:
+            if axis in body.starts:
+                return body.starts[axis]
+            body = body.outer
+        raise AssertionError(f"the axis {axis.size} is not open")
+
+    def is_open(self, axis: Axis) -> bool:
+        return axis in self.starts or (self.outer is not None and self.outer.is_open(axis))
+
+
+@dataclass
+class Writer:
+    """Makes statements, names and tiles of the program that is written."""
+
+    facts: Facts
+    used: set[str]
+    node: ast.AST
+    # Tiles in the order in which they were made, and those that a repeated loop takes again.
+    made: list[Tile] = field(default_factory=list)
+    again: list[Tile] = field(default_factory=list)
+
+    def fresh(self, base: str) -> str:
+        """`base`, or `base_1`, `base_2`, … where it is taken."""
+        candidate, count = base, 0
+        while candidate in self.used:
+            count += 1
+            candidate = f"{base}_{count}"
+        self.used.add(candidate)
+        return candidate
+
+    def put(self, body: Body, template: str, **trees: ast.expr | str) -> None:
+        """Append statements, placed where the user's expression stands."""
+        for statement in stmts(template, **trees):
+            body.statements.append(place(statement, self.node))
+
+    def tree(self, template: str, **trees: ast.expr | str) -> ast.expr:
+        return place(expr(template, **trees), self.node)
+
+    def constant(self, size: Size) -> ast.expr:
+        """An extent of a tile, which is a constant of the program."""
+        if size.name:
+            self.facts.constants.setdefault(size.name, size.value)
+            return name(size.name)
+        return literal(size.value)
+
+    def tile(
+        self, body: Body, wanted: str, sizes: list[Size], dtype: str, scope: str = "fragment"
+    ) -> str:
+        """Allocate a tile; a loop that is written again takes the names that it had."""
+        extents = tuple(self.constant(size) for size in sizes)
+        values = tuple(size.value for size in sizes)
+        known = next((one for one in self.again if _is_like(one, wanted, values, dtype)), None)
+        if known is not None:
+            self.again.remove(known)
+        made = self.fresh(wanted) if known is None else known.name
+        shape = ast.Tuple(list(extents), ast.Load())
+        self.put(
+            body,
+            f"tile = T.alloc_{scope}(shape, dtype)",
+            tile=made,
+            shape=shape,
+            dtype=literal(dtype),
+        )
+        self.facts.tiles[made] = Tile(made, values, extents, dtype, scope)
+        if known is None:
+            self.made.append(self.facts.tiles[made])
+        return made
+
+    def mark(self) -> int:
+        """Where the tiles of a loop begin that may be written again."""
+        return len(self.made)
+
+    def repeat(self, mark: int | None) -> None:
+        """Take the tiles since the mark again; None: no more."""
+        self.again = [] if mark is None else self.made[mark:]
+
+
+def _is_like(tile: Tile, wanted: str, shape: tuple[int, ...], dtype: str) -> bool:
+    is_named = tile.name.rstrip("0123456789").rstrip("_") == wanted or tile.name == wanted
+    return is_named and tile.shape == shape and tile.dtype == dtype
+
+
+def subscript(base: str, indices: list[ast.expr]) -> ast.Subscript:
+    index = indices[0] if len(indices) == 1 else ast.Tuple(indices, ast.Load())
+    return ast.Subscript(name(base), index, ast.Load())

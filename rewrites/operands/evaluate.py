@@ -1,0 +1,160 @@
+"""Read a program on whole operands: what each name of it is, and what it returns."""
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rewrites.facts import Facts
+from rewrites.operands.terms import Size
+from rewrites.operands.values import Making, Operand, Whole
+from rewrites.operands.views import sliced
+
+BINARY = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+}
+COMPARING = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}
+
+
+@dataclass
+class Reader:
+    """Evaluates the trees of one program; `names` holds what its names are."""
+
+    facts: Facts
+    making: Making
+    names: dict[str, Any] = field(default_factory=dict)
+
+    def program(self, function: ast.FunctionDef) -> tuple[Whole, ...]:
+        """What a function returns."""
+        for name in self.facts.tensors:
+            self.names[name] = self.tensor(name)
+        return self._block(function.body)
+
+    def _block(self, statements: list[ast.stmt]) -> tuple[Whole, ...]:
+        for statement in statements:
+            match statement:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    made = self.value(value)
+                    self.making.node = value
+                    self.names[name] = self.making.renamed(made, name)
+                case ast.With(body=body):
+                    self._block(body)
+                case ast.Return(value=ast.Tuple(elts=items)):
+                    return tuple(self.value(item) for item in items)
+                case ast.Return(value=ast.expr() as value):
+                    return (self.value(value),)
+        return ()
+
+    def tensor(self, name: str) -> Whole:
+        """The operand that a tensor of the program is."""
+        tensor = self.facts.tensors[name]
+        shape = tuple(self.size(extent) for extent in tensor.shape)
+        return self.making.tensor(name, shape, tensor.dtype)
+
+    def size(self, tree: ast.expr) -> Size:
+        """An extent: a number, or a named constant."""
+        match tree:
+            case ast.Constant(value=int() as value):
+                return Size(value)
+            case ast.Name(id=name):
+                return Size(int(self.facts.constants[name]), name)
+        raise AssertionError(f"no extent of a whole operand: {ast.unparse(tree)}")
+
+    def value(self, tree: ast.expr) -> Any:
+        """What a tree is: an operand, or what Python says of it."""
+        making = self.making
+        match tree:
+            case ast.Constant(value=value):
+                return value
+            case ast.Name(id=name):
+                if name in self.names:
+                    return self.names[name]
+                return self.facts.constants[name]
+            case ast.Tuple(elts=items):
+                return tuple(self.value(item) for item in items)
+            case ast.UnaryOp(op=op, operand=inner):
+                return self._unary(tree, op, self.value(inner))
+            case ast.BinOp(left=left, op=op, right=right):
+                operands = self.value(left), self.value(right)
+                return self._at(tree, BINARY[type(op)], *operands)
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                operands = self.value(left), self.value(right)
+                return self._at(tree, COMPARING[type(op)], *operands)
+            case ast.Subscript(value=base, slice=index):
+                operand = self.value(base)
+                indices = self._indices(index)
+                making.node = tree
+                return sliced(making, operand, indices)
+            case ast.Call(func=ast.Attribute(attr=operator)):
+                return self._called(tree, operator)
+        raise AssertionError(f"no expression of whole operands: {ast.unparse(tree)}")
+
+    def _unary(self, tree: ast.expr, op: ast.unaryop, operand: Operand) -> Operand:
+        if isinstance(op, ast.USub) and not isinstance(operand, Whole):
+            return -operand
+        self.making.node = tree
+        return self.making.pointwise("-x" if isinstance(op, ast.USub) else "~x", operand)
+
+    def _at(self, tree: ast.expr, operator: str, *operands: Operand) -> Operand:
+        self.making.node = tree
+        return arithmetic(self.making, operator, *operands)
+
+    def _indices(self, index: ast.expr) -> tuple[Any, ...]:
+        items = index.elts if isinstance(index, ast.Tuple) else [index]
+        return tuple(self._index(item) for item in items)
+
+    def _index(self, tree: ast.expr) -> Any:
+        if isinstance(tree, ast.Slice):
+            parts = (tree.lower, tree.upper, tree.step)
+            return slice(*(None if part is None else self.value(part) for part in parts))
+        return self.value(tree)
+
+    def _called(self, tree: ast.Call, name: str) -> Any:
+        operator: Any = self.facts.operators[name]
+        arguments = [self.value(one) for one in tree.args]
+        keywords = {one.arg: self.value(one.value) for one in tree.keywords if one.arg}
+        self.making.node = tree
+        return called(self.making, operator, arguments, keywords)
+
+
+def called(
+    making: Making, operator: Any, arguments: list[Any], keywords: Mapping[str, Any]
+) -> Operand:
+    """What an operator makes of whole operands."""
+    if operator.whole is not None:
+        made: Operand = operator.whole.make(making, *arguments, **keywords)
+        return made
+    return making.pointwise(f"T.{operator.name}", *arguments)
+
+
+def arithmetic(making: Making, operator: str, *operands: Operand) -> Operand:
+    """`left operator right` of whole operands and numbers."""
+    if not any(isinstance(operand, Whole) for operand in operands):
+        return number_of(operator, *operands)
+    dtype = "bool" if operator in COMPARING.values() else ""
+    if operator == "/":
+        dtype = making.promoted((*operands, 1.0))
+    return making.pointwise(operator, *operands, dtype=dtype)
+
+
+def number_of(operator: str, *operands: Any) -> Any:
+    """Arithmetic on Python's numbers."""
+    compute: Callable[..., Any] = eval(f"lambda a, b: a {operator} b")
+    return compute(*operands)

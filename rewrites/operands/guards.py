@@ -1,0 +1,116 @@
+"""What lies behind the end of an extent, or is masked, must not count in a reduction over it."""
+
+from collections.abc import Collection
+
+from rewrites.operands.online import rebuilt
+from rewrites.operands.terms import Axis, Term, Terms
+
+WHERE = "T.if_then_else"
+INFINITY = float("inf")
+IDENTITIES = {"sum": 0.0, "max": -INFINITY, "min": INFINITY}
+
+
+def guarded(terms: Terms, term: Term, axis: Axis, identity: float) -> Term:
+    """The term where the axis is within its extent, and what changes no result behind it.
+
+    The test goes to where it is cheapest and shared: a mask on u does for exp2(u - w), since that
+    of -inf is 0; elements that are loaded are 0 there already.
+    """
+    if axis not in term.axes:
+        return term
+    if term.kind == "load" and identity == 0:
+        if any(index.kind == "axis" and index.detail == axis for index in term.operands):
+            return term
+    if term.kind == "cast":
+        return terms.like(term, (guarded(terms, term.operands[0], axis, identity),))
+    if term.kind == "apply":
+        inner = _inner_guard(terms, term, axis, identity)
+        if inner is not None:
+            return inner
+    inside = terms.apply("<", (terms.position(axis), terms.size(axis.size)), "bool")
+    made = terms.apply(WHERE, (inside, term, terms.number(identity)), term.dtype)
+    if term.name and not made.names:
+        made.names.append(f"{term.name}_masked")
+        made.nodes.extend(term.nodes)
+    return made
+
+
+def _inner_guard(terms: Terms, term: Term, axis: Axis, identity: float) -> Term | None:
+    if term.detail in ("T.exp2", "T.exp") and identity == 0:
+        return terms.like(term, (guarded(terms, term.operands[0], axis, -INFINITY),))
+    if term.detail == "-" and abs(identity) == INFINITY:
+        left, right = term.operands
+        if axis not in right.axes:
+            return terms.like(term, (guarded(terms, left, axis, identity), right))
+    if term.detail == "*":
+        left, right = term.operands
+        if identity == 0:
+            sides = (guarded(terms, left, axis, 0.0), guarded(terms, right, axis, 0.0))
+            return terms.like(term, sides)
+        if is_positive(right):
+            return terms.like(term, (guarded(terms, left, axis, identity), right))
+    if term.detail == WHERE:
+        test, yes, no = term.operands
+        if no.kind == "number" and no.detail == identity and axis in test.axes:
+            # A mask of the user's that says the same value takes the end of the extent in.
+            inside = terms.apply("<", (terms.position(axis), terms.size(axis.size)), "bool")
+            both = terms.apply("&", (inside, test), "bool")
+            return terms.like(term, (both, yes, no))
+    return None
+
+
+def is_positive(term: Term) -> bool:
+    """Whether a term is a number above 0."""
+    return (
+        term.kind == "number"
+        and isinstance(term.detail, (int, float))
+        and not isinstance(term.detail, bool)
+        and 0 < term.detail < INFINITY
+    )
+
+
+def conditions(term: Term, identity: float) -> set[Term]:
+    """Where none of these hold, the term is the identity of its reduction."""
+    if term.kind == "cast":
+        return conditions(term.operands[0], identity)
+    if term.kind != "apply":
+        return set()
+    if term.detail == WHERE:
+        test, yes, no = term.operands
+        if no.kind == "number" and no.detail == identity:
+            return {*conjuncts(test), *conditions(yes, identity)}
+    if term.detail in ("T.exp2", "T.exp") and identity == 0:
+        return conditions(term.operands[0], -INFINITY)
+    if term.detail == "*" and identity == 0:
+        return conditions(term.operands[0], 0.0) | conditions(term.operands[1], 0.0)
+    if term.detail == "*" and is_positive(term.operands[1]):
+        return conditions(term.operands[0], identity)
+    if term.detail == "-" and abs(identity) == INFINITY:
+        return conditions(term.operands[0], identity)
+    return set()
+
+
+def conjuncts(test: Term) -> list[Term]:
+    """The conditions that a test is the conjunction of."""
+    if test.kind == "apply" and test.detail == "&":
+        return [one for operand in test.operands for one in conjuncts(operand)]
+    return [test]
+
+
+def without(terms: Terms, roots: list[Term], held: set[Term], kept: Collection[Term]) -> list[Term]:
+    """The terms where these conditions are known to hold; what is `kept` stays as it is."""
+
+    def change(term: Term) -> Term:
+        if term.kind == "apply" and term.detail == WHERE:
+            test, yes, no = term.operands
+            rest = [one for one in conjuncts(test) if one not in held]
+            if not rest:
+                return yes
+            if len(rest) < len(conjuncts(test)):
+                both = rest[0]
+                for one in rest[1:]:
+                    both = terms.apply("&", (both, one), "bool")
+                return terms.like(term, (both, yes, no))
+        return term
+
+    return rebuilt(terms, roots, change, kept)

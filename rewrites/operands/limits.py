@@ -1,0 +1,115 @@
+"""For which part of an axis a condition can hold, and for which it holds throughout a tile."""
+
+import ast
+from collections import Counter
+from dataclasses import dataclass
+
+from rewrites.operands.body import Body, Writer
+from rewrites.operands.plan import Plan
+from rewrites.operands.terms import Axis, Size, Term
+from rewrites.quote import expr, literal
+
+_SIGNS = {"<": (1, 1), "<=": (1, 0), ">": (-1, 1), ">=": (-1, 0)}
+
+
+@dataclass(frozen=True)
+class Limit:
+    """`axis <= bound` (or `>=` where it is no upper one): the least and greatest of the bound."""
+
+    is_upper: bool
+    least: ast.expr
+    greatest: ast.expr
+
+
+def limit_of(test: Term, axis: Axis, plan: Plan, body: Body, writer: Writer) -> Limit | None:
+    """What a comparison of positions says of an axis, in each program; None: nothing simple."""
+    if test.kind != "apply" or test.detail not in _SIGNS:
+        return None
+    sign, strict = _SIGNS[str(test.detail)]
+    left, right = test.operands
+    sides = (_linear(left), _linear(right))
+    if sides[0] is None or sides[1] is None:
+        return None
+    # sign * (left - right) + strict <= 0, solved for the axis.
+    total = Counter({part: sign * count for part, count in sides[0].items()})
+    for part, count in sides[1].items():
+        total[part] -= sign * count
+    total[1] += strict
+    own = total.pop(axis, 0)
+    if own not in (1, -1):
+        return None
+    rest = {part: -own * count for part, count in total.items() if count}
+    if any(
+        isinstance(part, Axis) and not body.is_open(part) and plan.places[part].role in ("stream",)
+        for part in rest
+    ):
+        return None
+    return Limit(
+        own == 1,
+        _extreme(rest, False, plan, body, writer),
+        _extreme(rest, True, plan, body, writer),
+    )
+
+
+Part = Axis | Size | int
+
+
+def _linear(term: Term) -> "Counter[Part] | None":
+    """A term as a sum of axes, extents and 1s, each so many times."""
+    if term.kind == "axis":
+        assert isinstance(term.detail, Axis)
+        return Counter({term.detail: 1})
+    if term.kind == "size":
+        assert isinstance(term.detail, Size)
+        return Counter({term.detail: 1})
+    if term.kind == "number" and isinstance(term.detail, int):
+        return Counter({1: int(term.detail)})
+    if term.kind == "apply" and term.detail in ("+", "-") and len(term.operands) == 2:
+        left, right = (_linear(operand) for operand in term.operands)
+        if left is None or right is None:
+            return None
+        for part, count in right.items():
+            left[part] += count if term.detail == "+" else -count
+        return left
+    return None
+
+
+def _extreme(
+    rest: dict[Part, int], is_greatest: bool, plan: Plan, body: Body, writer: Writer
+) -> ast.expr:
+    """The least or greatest value of a sum in the tile of a program."""
+    positive: list[ast.expr] = []
+    negative: list[ast.expr] = []
+    constant = rest.get(1, 0)
+    for part, count in rest.items():
+        if part == 1:
+            continue
+        if isinstance(part, Size):
+            tree = part.tree
+        else:
+            assert isinstance(part, Axis)
+            place = plan.places[part]
+            tree = literal(0) if place.role == "whole" else body.start(part)
+            if place.has_lanes and (count > 0) == is_greatest:
+                block = writer.constant(place.block)
+                last = expr("start + block", start=tree, block=block)
+                tree = (
+                    block
+                    if place.role == "whole"
+                    else expr("T.min(last, size)", last=last, size=part.size.tree)
+                )
+                constant -= count
+        for _ in range(abs(count)):
+            (positive if count > 0 else negative).append(tree)
+    made: ast.expr | None = None
+    for tree in positive:
+        made = tree if made is None else expr("a + b", a=made, b=tree)
+    if constant or made is None:
+        number = literal(abs(constant))
+        if made is None:
+            made = literal(constant)
+        else:
+            made = expr("a + b" if constant > 0 else "a - b", a=made, b=number)
+    for tree in negative:
+        made = expr("a - b", a=made, b=tree)
+    return made

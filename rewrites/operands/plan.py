@@ -1,0 +1,224 @@
+"""How each axis of a program is run over: by the grid, in one tile, or in a loop over tiles."""
+
+import ast
+from dataclasses import dataclass, field
+
+from rewrites.environment import next_power_of_two
+from rewrites.errors import refuse
+from rewrites.operands.online import Running, planned
+from rewrites.operands.terms import Axis, Size, Term, reduced_axis, subterms
+
+# A row of so many elements is held on the chip; a longer one is run over in a loop.
+WHOLE_ROW = 16384
+# A dimension of a matrix that tensor cores multiply is held whole up to here.
+WHOLE_MATRIX = 512
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is stored to a tensor: the term of an element, and the axis of each dimension."""
+
+    tensor: str
+    term: Term
+    axes: tuple[Axis | None, ...]
+    node: ast.AST
+
+
+@dataclass(frozen=True)
+class Place:
+    """How an axis is run over.
+
+    | role | meaning |
+    |---|---|
+    | "grid" | one index for each program |
+    | "tile" | a tile of `block` indices for each program |
+    | "whole" | all indices in one tile |
+    | "stream" | tile by tile, in a loop |
+    """
+
+    role: str
+    # The extent of the tile, and its name in the program.
+    block: Size
+
+    @property
+    def has_lanes(self) -> bool:
+        return self.role != "grid"
+
+
+@dataclass
+class Plan:
+    """The places of all axes, in the order of the outputs, and the loops over streamed ones."""
+
+    outputs: list[Output]
+    places: dict[Axis, Place] = field(default_factory=dict)
+    loops: dict[Axis, list[Running]] = field(default_factory=dict)
+    threads: int = 128
+    num_stages: int = 2
+
+    def lanes(self, axes: frozenset[Axis]) -> list[Axis]:
+        """The axes that are extents of a tile, in the order of all axes."""
+        return [axis for axis in self.places if axis in axes and self.places[axis].has_lanes]
+
+
+@dataclass
+class Schedule:
+    """What the user says of tiles and loops; `tiles` is by the names of extents."""
+
+    tiles: dict[str, int] = field(default_factory=dict)
+    num_stages: int | None = None
+    threads: int | None = None
+
+
+def plan_of(outputs: list[Output], schedule: Schedule, function: ast.AST) -> Plan:
+    """A plan; an error where the program is no one kernel."""
+    return _Planning(outputs, schedule, function).made()
+
+
+class _Planning:
+    def __init__(self, outputs: list[Output], schedule: Schedule, function: ast.AST) -> None:
+        self.schedule = schedule
+        self.function = function
+        self.plan = Plan(outputs)
+        self.found = subterms(*(output.term for output in outputs))
+        self.reductions = [term for term in self.found if reduced_axis(term) is not None]
+        self.dots = [term for term in self.reductions if term.kind == "dot"]
+        self.axes = list(
+            dict.fromkeys(axis for output in outputs for axis in output.axes if axis is not None)
+        )
+        self.bound = list(
+            dict.fromkeys(
+                axis
+                for term in self.reductions
+                if (axis := reduced_axis(term)) is not None and axis not in self.axes
+            )
+        )
+        # Axes of outputs over which something is reduced, too: the rows of a softmax.
+        self.own = {axis for term in self.reductions if (axis := reduced_axis(term)) in self.axes}
+
+    def made(self) -> Plan:
+        roles = {**self._roles_of_outputs(), **self._roles_of_bound()}
+        for axis in self.own:
+            roles[axis] = "whole" if axis.size.value <= WHOLE_ROW else "stream"
+        sizes = self._block_sizes(roles)
+        for axis in (*self.axes, *self.bound):
+            self.plan.places[axis] = Place(roles[axis], sizes[axis])
+        for axis, place in self.plan.places.items():
+            if place.role == "stream":
+                over = [term for term in self.reductions if reduced_axis(term) == axis]
+                self.plan.loops[axis] = planned(axis, over)
+        self._set_launch()
+        return self.plan
+
+    def _roles_of_outputs(self) -> dict[Axis, str]:
+        """Rows and columns of matrices are tiled; what is a batch has an index for each program."""
+        matrix = [axis for axis in self.axes if self._side(axis) in ("left", "right")]
+        if self.dots:
+            tiled = []
+            for side in ("left", "right"):
+                own = [axis for axis in matrix if self._side(axis) == side]
+                tiled += own[-1:]
+        else:
+            tiled = self.axes[-1:]
+        roles = {axis: "tile" if axis in tiled else "grid" for axis in self.axes}
+        for axis in matrix:
+            # Another tile along an axis would compute again what does not depend on it.
+            if any(axis not in dot.axes for dot in self.dots if self._is_used_along(dot, axis)):
+                roles[axis] = "whole"
+                self._refuse_too_long(axis, WHOLE_MATRIX)
+        if not self.dots and self.own and tiled and tiled[0] not in self.own:
+            pass
+        return roles
+
+    def _roles_of_bound(self) -> dict[Axis, str]:
+        roles = {}
+        for axis in self.bound:
+            over = [term for term in self.reductions if reduced_axis(term) == axis]
+            inside = {other for term in over for other in term.axes if other in self.bound}
+            if inside:
+                roles[axis] = "whole"
+                self._refuse_too_long(axis, WHOLE_MATRIX)
+            elif any(term.kind == "dot" for term in over):
+                roles[axis] = "stream"
+            else:
+                roles[axis] = "whole" if axis.size.value <= WHOLE_ROW else "stream"
+        return roles
+
+    def _is_used_along(self, dot: Term, axis: Axis) -> bool:
+        """Whether what is computed from a dot has this axis."""
+        return any(
+            axis in output.term.axes and dot in subterms(output.term)
+            for output in self.plan.outputs
+        )
+
+    def _side(self, axis: Axis) -> str:
+        """On which side of the dots an axis of the output stands: "left", "right", "both", ""."""
+        sides = {
+            side
+            for dot in self.dots
+            for side, operand in zip(("left", "right"), dot.operands, strict=True)
+            if axis in operand.axes
+        }
+        return "both" if len(sides) == 2 else next(iter(sides), "")
+
+    def _block_sizes(self, roles: dict[Axis, str]) -> dict[Axis, Size]:
+        sizes = {}
+        names = iter(("block_M", "block_N", "block_L"))
+        tiled = [axis for axis in self.axes if roles[axis] == "tile"]
+        for axis in self.axes:
+            if roles[axis] == "tile":
+                name = next(names) if len(tiled) > 1 or self.dots else "block_N"
+                sizes[axis] = Size(self._block(axis, 128 if self.dots else 1024), name)
+            elif roles[axis] == "stream":
+                sizes[axis] = Size(self._block(axis, 4096), "block_N")
+            else:
+                sizes[axis] = axis.size
+        streams = [axis for axis in self.bound if roles[axis] == "stream"]
+        for axis in self.bound:
+            if roles[axis] == "stream":
+                is_dot = bool(self.dots)
+                used = {size.name for size in sizes.values()}
+                wanted = ("block_N", "block_K") if self._is_chained(axis) else ("block_K",)
+                name = next((one for one in wanted if one not in used), f"block_{len(used)}")
+                most = 64 if is_dot else 4096
+                sizes[axis] = Size(self._block(axis, most), name)
+            else:
+                sizes[axis] = axis.size
+        assert len(streams) >= 0
+        return sizes
+
+    def _is_chained(self, axis: Axis) -> bool:
+        """Whether the loop over the axis multiplies what it has computed."""
+        return any(axis in term.axes for term in self.dots)
+
+    def _block(self, axis: Axis, most: int) -> int:
+        given = self.schedule.tiles.get(axis.size.name)
+        if given is not None:
+            return given
+        least = 16 if self.dots else 1
+        return max(least, min(most, next_power_of_two(axis.size.value)))
+
+    def _refuse_too_long(self, axis: Axis, most: int) -> None:
+        if axis.size.value <= most:
+            return
+        raise refuse(
+            self.function,
+            "T2T810",
+            f"this program is no one kernel: its tiles would hold all {axis.size} of an extent",
+            (f"at most {most} fit",),
+            "split it where one matrix product feeds the next: return the first from a kernel "
+            "of its own",
+        )
+
+    def _set_launch(self) -> None:
+        schedule, plan = self.schedule, self.plan
+        elements = 1
+        for axis in self.axes:
+            if plan.places[axis].has_lanes:
+                elements *= plan.places[axis].block.value
+        if self.dots:
+            plan.threads = 256 if elements >= 128 * 128 else 128
+            plan.num_stages = 3 if not any(map(self._is_chained, plan.loops)) else 2
+        else:
+            plan.threads = min(512, max(128, elements // 16 // 32 * 32))
+        plan.threads = schedule.threads or plan.threads
+        plan.num_stages = schedule.num_stages or plan.num_stages

@@ -1,0 +1,61 @@
+"""Let a reduction run over an output's axis where it reads the same elements as the output does.
+
+A softmax reads X[i, n] for the sum over n, and X[i, j] for each j of its result: with n called j,
+both are one element, which is loaded once where a tile holds whole rows.
+"""
+
+from rewrites.operands.terms import Axis, Term, Terms, subterms
+
+
+def rename_bound(terms: Terms, outputs: list[Term]) -> list[Term]:
+    """The outputs, with axes of reductions renamed to axes of the outputs."""
+    found = subterms(*outputs)
+    places = _places(found)
+    free = dict.fromkeys(axis for output in outputs for axis in _ordered(output))
+    renamed: dict[Axis, Axis] = {}
+    for axis in free:
+        for bound, uses in places.items():
+            is_one = bound.size == axis.size and bound.is_bound and bound not in renamed
+            if is_one and uses & places.get(axis, set()) and axis not in renamed.values():
+                renamed[bound] = axis
+    if not renamed:
+        return outputs
+    return substituted(terms, outputs, renamed)
+
+
+def substituted(terms: Terms, roots: list[Term], axes: dict[Axis, Axis]) -> list[Term]:
+    """The same terms over other axes."""
+    made: dict[Term, Term] = {}
+    for term in subterms(*roots):
+        operands = tuple(made[operand] for operand in term.operands)
+        if term.kind == "axis":
+            assert isinstance(term.detail, Axis)
+            made[term] = terms.position(axes.get(term.detail, term.detail))
+        elif term.kind == "reduce":
+            assert isinstance(term.detail, tuple)
+            how, axis = term.detail
+            made[term] = terms.reduce(how, axes.get(axis, axis), operands[0], term.dtype)
+        elif term.kind == "dot":
+            assert isinstance(term.detail, Axis)
+            axis = axes.get(term.detail, term.detail)
+            made[term] = terms.dot(axis, *operands, dtype=term.dtype)
+        else:
+            made[term] = terms.like(term, operands)
+        made[term].take_name(term)
+    return [made[root] for root in roots]
+
+
+def _places(found: list[Term]) -> dict[Axis, set[tuple[object, int]]]:
+    """Where loads use each axis by itself: the tensor, and which of its dimensions."""
+    places: dict[Axis, set[tuple[object, int]]] = {}
+    for term in found:
+        if term.kind == "load":
+            for dimension, index in enumerate(term.operands):
+                if index.kind == "axis":
+                    assert isinstance(index.detail, Axis)
+                    places.setdefault(index.detail, set()).add((term.detail, dimension))
+    return places
+
+
+def _ordered(term: Term) -> list[Axis]:
+    return sorted(term.axes, key=lambda axis: axis.serial)

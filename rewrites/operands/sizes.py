@@ -1,0 +1,29 @@
+"""Which extents of a program are one: operands that meet in an operation share their extents."""
+
+from rewrites.operands.terms import Size
+
+
+class Sizes:
+    """Extents that have been found to be one; each kind of them goes by its first name."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, str] = {}
+
+    def same(self, left: Size, right: Size) -> bool:
+        """Whether two extents are one; from now on they go by one name."""
+        if left.value != right.value:
+            return False
+        a, b = self.name_of(left.name), self.name_of(right.name)
+        if a and b and a != b:
+            self._first[b] = a
+        return True
+
+    def name_of(self, name: str) -> str:
+        """The name that stands for this one and all that are the same."""
+        while name in self._first:
+            name = self._first[name]
+        return name
+
+    def merged(self) -> dict[str, str]:
+        """What each name that is not the first of its kind is to be called."""
+        return {name: self.name_of(name) for name in self._first}

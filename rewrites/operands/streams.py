@@ -1,0 +1,311 @@
+"""Write the loops over a streamed axis: accumulators, and what each tile adds to them."""
+
+import ast
+from dataclasses import dataclass
+
+from rewrites.operands.body import Body, Held, subscript
+from rewrites.operands.guards import IDENTITIES, conditions, guarded, without
+from rewrites.operands.limits import limit_of
+from rewrites.operands.online import Running, is_maximum
+from rewrites.operands.plan import Plan
+from rewrites.operands.terms import Axis, Size, Term, subterms
+from rewrites.operands.tiles import Tiles
+from rewrites.quote import literal, name, place
+
+
+def stream(tiles: Tiles, axis: Axis, body: Body) -> None:
+    """Compute every reduction over the axis, in as few loops as their needs allow."""
+    running = tiles.plan.loops[axis]
+    for level in range(1 + max(one.level for one in running)):
+        _Loop(tiles, axis, [one for one in running if one.level == level], body).write()
+
+
+@dataclass(frozen=True)
+class Range:
+    """Tiles from `start` to `stop`; those that are not `is_whole` need their conditions."""
+
+    start: ast.expr
+    stop: ast.expr
+    is_whole: bool
+
+
+class _Loop:
+    def __init__(self, tiles: Tiles, axis: Axis, running: list[Running], body: Body) -> None:
+        self.tiles = tiles
+        self.writer = tiles.writer
+        self.terms = tiles.terms
+        self.plan: Plan = tiles.plan
+        self.axis = axis
+        self.running = running
+        self.body = body
+        self.held: dict[Term, Held] = {}
+
+    def write(self) -> None:
+        for one in self.running:
+            self.held[one.term] = self._accumulator(one.term)
+        counter = self.writer.fresh("k")
+        tests = self._tests()
+        first = self.writer.mark()
+        for part in self._ranges(tests):
+            self.writer.repeat(first)
+            self._turns(part, counter, tests)
+        self.writer.repeat(None)
+        for one in self.running:
+            self.body.known[one.term] = self._result(self.held[one.term])
+
+    def _accumulator(self, term: Term) -> Held:
+        """A tile that starts with what changes no result."""
+        if term.kind == "dot":
+            left, right = term.operands
+            axes = (self._side(left), self._side(right))
+        else:
+            axes = tuple(self.plan.lanes(term.axes))
+        sizes = [self.plan.places[axis].block for axis in axes] or [Size(1)]
+        tile = self.tiles.new_tile(self.body, term, sizes)
+        identity = IDENTITIES[how_of(term)]
+        if identity == 0:
+            self.writer.put(self.body, "T.clear(tile)", tile=tile)
+        else:
+            value = self.writer.tree("T.infinity(dtype)", dtype=literal(term.dtype))
+            if identity < 0:
+                value = ast.UnaryOp(ast.USub(), value)
+            self.writer.put(self.body, "T.fill(tile, value)", tile=tile, value=value)
+        return Held(tile, axes)
+
+    def _side(self, operand: Term) -> Axis:
+        (axis,) = [one for one in self.plan.lanes(operand.axes) if one != self.axis]
+        return axis
+
+    def _result(self, held: Held) -> Held:
+        """What an accumulator holds behind the loop: a tile of one element is a scalar."""
+        if held.axes:
+            return held
+        made = self.writer.fresh(f"{held.name}_value")
+        self.writer.put(self.body, "made = tile[0]", made=made, tile=held.name)
+        return Held(made, ())
+
+    # Which tiles.
+
+    def _tests(self) -> set[Term]:
+        """The conditions without which a tile counts in none of the reductions."""
+        found: list[set[Term]] = []
+        for one in self.running:
+            identity = IDENTITIES[how_of(one.term)]
+            own: set[Term] = set()
+            for operand in one.term.operands:
+                own |= conditions(operand, identity)
+            found.append(own)
+        common = set.intersection(*found) if found else set()
+        return {
+            test
+            for test in common
+            if limit_of(test, self.axis, self.plan, self.body, self.writer) is not None
+        }
+
+    def _ranges(self, tests: set[Term]) -> list[Range]:
+        """Tiles on the edge of a condition, and those that lie within all of them."""
+        writer = self.writer
+        block = writer.constant(self.plan.places[self.axis].block)
+        size = self.axis.size
+        known = {"block": block, "size": size.tree}
+        stop = writer.tree("T.ceildiv(size, block)", **known)
+        whole = writer.tree("size // block", **known)
+        is_even = size.value % self.plan.places[self.axis].block.value == 0 and not size.name
+        if is_even:
+            whole = stop
+        first: ast.expr = literal(0)
+        inner: ast.expr | None = None
+        ordered = sorted(tests, key=lambda test: str(test.detail))
+        for test in ordered:
+            limit = limit_of(test, self.axis, self.plan, self.body, writer)
+            assert limit is not None
+            if limit.is_upper:
+                last = writer.tree("T.ceildiv(a + 1, block)", a=limit.greatest, block=block)
+                stop = writer.tree("T.min(a, b)", a=stop, b=last)
+                within = writer.tree("(a + 1) // block", a=limit.least, block=block)
+                whole = writer.tree("T.min(a, b)", a=whole, b=within)
+            else:
+                begin = writer.tree("a // block", a=limit.least, block=block)
+                first = writer.tree("T.max(a, b)", a=first, b=begin)
+                edge = writer.tree("T.ceildiv(a, block)", a=limit.greatest, block=block)
+                inner = edge if inner is None else writer.tree("T.max(a, b)", a=inner, b=edge)
+        if not tests:
+            if is_even or not self._needs_guards():
+                stop = writer.tree("T.ceildiv(size, block)", **known)
+                return [Range(first, stop, True)]
+            return [Range(first, whole, True), Range(whole, stop, False)]
+        first, stop = self._let("first", first), self._let("stop", stop)
+        if inner is None:
+            whole = self._let("whole", writer.tree("T.max(a, 0)", a=whole))
+            return [Range(first, whole, True), Range(whole, stop, False)]
+        edge = writer.tree("T.min(T.max(a, b), c)", a=inner, b=first, c=stop)
+        inner = self._let("inner", edge)
+        whole = self._let("whole", writer.tree("T.max(T.min(a, c), b)", a=whole, b=inner, c=stop))
+        return [Range(first, inner, False), Range(inner, whole, True), Range(whole, stop, False)]
+
+    def _needs_guards(self) -> bool:
+        """Whether elements behind the end of the extent would count."""
+        return any(
+            guarded(self.terms, operand, self.axis, IDENTITIES[how_of(one.term)]) is not operand
+            for one in self.running
+            for operand in one.term.operands
+        )
+
+    def _let(self, wanted: str, tree: ast.expr) -> ast.expr:
+        if isinstance(tree, (ast.Constant, ast.Name)):
+            return tree
+        made = self.writer.fresh(wanted)
+        self.writer.put(self.body, "made = tree", made=made, tree=tree)
+        return name(made)
+
+    # One turn.
+
+    def _turns(self, part: Range, counter: str, tests: set[Term]) -> None:
+        writer = self.writer
+        block = writer.constant(self.plan.places[self.axis].block)
+        start = writer.tree("k * block", k=name(counter), block=block)
+        inside = Body(
+            self.body, starts={self.axis: start}, running={one.term for one in self.running}
+        )
+        operands = self._operands(part.is_whole, tests)
+        self.tiles.count_uses([x for several in operands.values() for x in several])
+        self._maxima(inside, operands)
+        for one in self.running:
+            if not is_extreme(one.term):
+                self._add(one, operands[one.term], inside)
+        header = writer.tree("T.Pipelined(a, b)", a=part.start, b=part.stop)
+        assert isinstance(header, ast.Call)
+        if isinstance(part.start, ast.Constant):
+            del header.args[0]
+        stages = ast.keyword("num_stages", literal(self.plan.num_stages))
+        header.keywords.append(stages)
+        loop = ast.For(ast.Name(counter, ast.Store()), header, inside.statements, [])
+        loop.type_comment = None
+        self.body.statements.append(place(loop, writer.node))
+
+    def _operands(self, is_whole: bool, tests: set[Term]) -> dict[Term, tuple[Term, ...]]:
+        """What each reduction reduces in these turns."""
+        made: dict[Term, tuple[Term, ...]] = {}
+        for one in self.running:
+            operands = list(one.term.operands)
+            if is_whole:
+                if tests:
+                    operands = without(self.terms, operands, tests, list(self.held))
+            else:
+                identity = IDENTITIES[how_of(one.term)]
+                operands = [guarded(self.terms, x, self.axis, identity) for x in operands]
+            made[one.term] = tuple(operands)
+        return made
+
+    def _maxima(self, inside: Body, operands: dict[Term, tuple[Term, ...]]) -> None:
+        """Bring the running maxima up to date, and find what sums are rescaled by."""
+        bases = list(dict.fromkeys(one.base for one in self.running if one.base is not None))
+        followed = {term for base in bases for term in subterms(base)}
+        self.rescales: dict[Term, Held] = {}
+        for one in self.running:
+            if not is_extreme(one.term):
+                continue
+            held = self.held[one.term]
+            (operand,) = operands[one.term]
+            if one.term not in followed:
+                self.tiles.reduce_into(one.term, operand, inside, held.name, clear=False)
+                inside.known[one.term] = held
+        for base in bases:
+            self._follow(base, inside, operands)
+
+    def _follow(self, base: Term, inside: Body, operands: dict[Term, tuple[Term, ...]]) -> None:
+        """`rescale = exp2(w - v)`, where the maxima grow so that w becomes v."""
+        maxima = [one.term for one in self.running if one.term in set(subterms(base))]
+        maxima = [term for term in maxima if is_maximum(term)]
+        writer = self.writer
+        statements: list[ast.stmt] = []
+        old: dict[Term, str] = {}
+        new: dict[Term, str] = {}
+        axes: tuple[Axis, ...] = ()
+        for term in maxima:
+            held = self.held[term]
+            axes = held.axes
+            sizes = [self.plan.places[axis].block for axis in axes] or [Size(1)]
+            fresh = writer.tile(inside, f"new_{held.name.removeprefix('row_')}", sizes, term.dtype)
+            (operand,) = operands[term]
+            self.tiles.reduce_into(term, operand, inside, fresh, clear=True)
+            old[term], new[term] = held.name, fresh
+        sizes = [self.plan.places[axis].block for axis in axes] or [Size(1)]
+        rescale = writer.tile(inside, "rescale", sizes, "float32")
+        lanes = dict(zip(axes, "ijkl", strict=False))
+        index = [name(lanes[axis]) for axis in axes] or [literal(0)]
+        for term in maxima:
+            target = subscript(new[term], index)
+            target.ctx = ast.Store()
+            both = writer.tree(
+                "T.max(a, b)", a=subscript(old[term], index), b=subscript(new[term], index)
+            )
+            statements.append(ast.Assign([target], both))
+        before = self._with(base, old, index, inside, lanes)
+        after = self._with(base, new, index, inside, lanes)
+        target = subscript(rescale, index)
+        target.ctx = ast.Store()
+        statements.append(ast.Assign([target], writer.tree("T.exp2(a - b)", a=before, b=after)))
+        for term in maxima:
+            target = subscript(old[term], index)
+            target.ctx = ast.Store()
+            statements.append(ast.Assign([target], subscript(new[term], index)))
+            inside.known[term] = self.held[term]
+        self._each(inside, axes, statements)
+        self.rescales[base] = Held(rescale, axes)
+
+    def _with(
+        self,
+        term: Term,
+        values: dict[Term, str],
+        index: list[ast.expr],
+        inside: Body,
+        lanes: dict[Axis, str],
+    ) -> ast.expr:
+        """The expression of a term with other values of the maxima that it is made of."""
+        if term in values:
+            return subscript(values[term], index)
+        if not set(values) & set(subterms(term)):
+            return self.tiles.element(term, inside, lanes)
+        operands = [self._with(one, values, index, inside, lanes) for one in term.operands]
+        return self.tiles.applied(str(term.detail), operands)
+
+    def _each(self, body: Body, axes: tuple[Axis, ...], statements: list[ast.stmt]) -> None:
+        """Statements for every element of a tile, or for its only one."""
+        if axes:
+            self.tiles.parallel(body, axes, statements)
+            return
+        for statement in statements:
+            statement.type_comment = None  # type: ignore[attr-defined]
+            body.statements.append(place(statement, self.writer.node))
+
+    def _add(self, one: Running, operands: tuple[Term, ...], inside: Body) -> None:
+        """Add what a tile contributes to a sum or a matrix product."""
+        held = self.held[one.term]
+        if one.base is not None:
+            self._rescale(held, self.rescales[one.base], inside)
+        if one.term.kind == "dot":
+            product = self.terms.like(one.term, operands)
+            self.tiles.dot(product, inside, into=held.name)
+        else:
+            self.tiles.reduce_into(one.term, operands[0], inside, held.name, clear=False)
+
+    def _rescale(self, held: Held, by: Held, inside: Body) -> None:
+        lanes = dict(zip(held.axes, "ijkl", strict=False))
+        index = [name(lanes[axis]) for axis in held.axes] or [literal(0)]
+        factor = [name(lanes[axis]) for axis in by.axes] or [literal(0)]
+        target = subscript(held.name, index)
+        target.ctx = ast.Store()
+        product = self.writer.tree(
+            "a * b", a=subscript(held.name, index), b=subscript(by.name, factor)
+        )
+        self._each(inside, held.axes, [ast.Assign([target], product)])
+
+
+def how_of(term: Term) -> str:
+    """How a reduction combines."""
+    return "sum" if term.kind == "dot" else str(term.detail[0])  # type: ignore[index]
+
+
+def is_extreme(term: Term) -> bool:
+    return how_of(term) in ("max", "min")

@@ -1,0 +1,169 @@
+"""What one element of a whole operand is: an expression over the axes that number elements.
+
+Equal expressions are one object, so that what several results need is found by identity.
+"""
+
+import ast
+from dataclasses import dataclass, field
+
+from rewrites.quote import literal, name
+
+Number = int | float | bool
+
+# What has a name without the user's help.
+UNNAMED = ("number", "size", "axis", "load")
+
+
+@dataclass(frozen=True)
+class Size:
+    """An extent: the value that it has, and the name under which the program knows it."""
+
+    value: int
+    name: str = ""
+
+    @property
+    def tree(self) -> ast.expr:
+        return name(self.name) if self.name else literal(self.value)
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.value}" if self.name else str(self.value)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What numbers the elements along one extent; `serial` tells axes of one extent apart.
+
+    An axis of an output is fixed outside of what is computed; one that is `bound` is what a
+    reduction runs over.
+    """
+
+    size: Size
+    serial: int
+    is_bound: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """One node of an expression.
+
+    | kind | detail | operands |
+    |---|---|---|
+    | "number" | the number | |
+    | "size" | a Size | |
+    | "axis" | an Axis: the position along it | |
+    | "load" | the tensor's name | an index for each dimension |
+    | "apply" | an operator of the language, or a symbol such as "+" | its arguments |
+    | "cast" | "rounded", or "" where the user wrote it | what is converted to `dtype` |
+    | "reduce" | (how, Axis) | what is reduced |
+    | "dot" | Axis | two factors, of which the sum over the axis is taken of the products |
+    """
+
+    kind: str
+    detail: object
+    operands: tuple["Term", ...]
+    dtype: str
+    # The axes on which it depends.
+    axes: frozenset[Axis]
+    # What the user calls it, and where it stands in the program.
+    names: list[str] = field(default_factory=list)
+    nodes: list[ast.AST] = field(default_factory=list)
+
+    def take_name(self, other: "Term") -> None:
+        """Go by the name of another term, unless it has its own."""
+        if not self.names and other.names and self.kind not in UNNAMED:
+            self.names.extend(other.names)
+            self.nodes.extend(other.nodes)
+
+    @property
+    def name(self) -> str:
+        return self.names[0] if self.names else ""
+
+    @property
+    def node(self) -> ast.AST | None:
+        return self.nodes[0] if self.nodes else None
+
+
+class Terms:
+    """Makes terms, each once."""
+
+    def __init__(self) -> None:
+        self._known: dict[object, Term] = {}
+
+    def number(self, value: Number) -> Term:
+        dtype = "bool" if isinstance(value, bool) else "int32"
+        return self._made("number", value, (), "float32" if isinstance(value, float) else dtype)
+
+    def size(self, size: Size) -> Term:
+        return self._made("size", size, (), "int32") if size.name else self.number(size.value)
+
+    def position(self, axis: Axis) -> Term:
+        return self._made("axis", axis, (), "int32")
+
+    def load(self, tensor: str, indices: tuple[Term, ...], dtype: str) -> Term:
+        return self._made("load", tensor, indices, dtype)
+
+    def apply(self, operator: str, operands: tuple[Term, ...], dtype: str) -> Term:
+        return self._made("apply", operator, operands, dtype)
+
+    def cast(self, operand: Term, dtype: str, how: str = "") -> Term:
+        """A conversion; one that is "rounded" is not the user's, and may happen elsewhere."""
+        if operand.dtype == dtype:
+            return operand
+        return self._made("cast", how, (operand,), dtype)
+
+    def reduce(self, how: str, axis: Axis, operand: Term, dtype: str) -> Term:
+        return self._made("reduce", (how, axis), (operand,), dtype)
+
+    def dot(self, axis: Axis, left: Term, right: Term, dtype: str) -> Term:
+        return self._made("dot", axis, (left, right), dtype)
+
+    def like(self, term: Term, operands: tuple[Term, ...]) -> Term:
+        """The same node over other operands."""
+        if operands == term.operands:
+            return term
+        made = self._made(term.kind, term.detail, operands, term.dtype)
+        made.take_name(term)
+        return made
+
+    def _made(self, kind: str, detail: object, operands: tuple[Term, ...], dtype: str) -> Term:
+        # To Python 1, 1.0 and True are one key.
+        key = (kind, type(detail), detail, dtype, *map(id, operands))
+        known = self._known.get(key)
+        if known is None:
+            axes = frozenset().union(*(operand.axes for operand in operands))
+            if isinstance(detail, Axis):
+                axes = axes - {detail} if kind == "dot" else axes | {detail}
+            elif kind == "reduce":
+                assert isinstance(detail, tuple)
+                axes = axes - {detail[1]}
+            known = self._known[key] = Term(kind, detail, operands, dtype, axes)
+        return known
+
+
+def reduced_axis(term: Term) -> Axis | None:
+    """The axis over which a reduction or dot runs."""
+    if term.kind == "dot":
+        assert isinstance(term.detail, Axis)
+        return term.detail
+    if term.kind == "reduce":
+        assert isinstance(term.detail, tuple)
+        axis = term.detail[1]
+        assert isinstance(axis, Axis)
+        return axis
+    return None
+
+
+def subterms(*roots: Term) -> list[Term]:
+    """Every term in the roots once, operands before what is made of them."""
+    found: dict[Term, None] = {}
+    waiting: list[tuple[Term, bool]] = [(root, False) for root in reversed(roots)]
+    while waiting:
+        term, is_done = waiting.pop()
+        if term in found:
+            continue
+        if is_done:
+            found[term] = None
+        else:
+            waiting.append((term, True))
+            waiting += [(operand, False) for operand in reversed(term.operands)]
+    return list(found)

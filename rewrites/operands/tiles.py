@@ -1,0 +1,399 @@
+"""Write the tile program of a plan: loads, element-wise loops, GEMMs, reductions and stores."""
+
+import ast
+from collections.abc import Callable
+
+from rewrites.operands.body import Body, Held, Writer, subscript
+from rewrites.operands.online import Running
+from rewrites.operands.plan import Plan
+from rewrites.operands.terms import Axis, Size, Term, Terms, reduced_axis, subterms
+from rewrites.quote import literal, name
+
+_COUNTERS = ("i", "j", "k", "l")
+Lanes = dict[Axis, str]
+
+
+class Tiles:
+    """Writes what computes a plan's terms into the bodies where their axes are open."""
+
+    def __init__(self, plan: Plan, terms: Terms, writer: Writer) -> None:
+        self.plan = plan
+        self.terms = terms
+        self.writer = writer
+        self.uses: dict[Term, int] = {}
+        self.count_uses([output.term for output in plan.outputs])
+        self.operands = _operands(plan)
+
+    def count_uses(self, roots: list[Term]) -> None:
+        """Note how often terms are operands: what has several uses is computed once."""
+        found = subterms(*roots)
+        counted = dict.fromkeys(found, 0)
+        for term in (*found, *[root for root in roots if roots.count(root) > 1]):
+            for operand in set(term.operands):
+                counted[operand] += 1
+        for root in set(roots):
+            counted[root] += roots.count(root)
+        for term, count in counted.items():
+            self.uses[term] = max(count, self.uses.get(term, 0))
+
+    # Where a term is computed.
+
+    def home(self, term: Term, body: Body) -> Body:
+        """The outermost body in which all that a term needs is open."""
+        parts = set(subterms(term))
+        while body.outer is not None:
+            if any(axis in term.axes for axis in body.starts) or parts & body.running:
+                return body
+            body = body.outer
+        return body
+
+    # Elements.
+
+    def element(self, term: Term, body: Body, lanes: Lanes) -> ast.expr:
+        """The expression of one element; `lanes` are the variables of the loop around it."""
+        if self.is_kept(term) or body.find(term) is not None:
+            held = self.held(term, body)
+            if not held.axes:
+                return name(held.name)
+            return subscript(held.name, [name(lanes[axis]) for axis in held.axes])
+        if term.kind == "number":
+            assert isinstance(term.detail, (bool, int, float))
+            return self._number(term.detail)
+        if term.kind == "size":
+            assert isinstance(term.detail, Size)
+            return term.detail.tree
+        if term.kind == "axis":
+            assert isinstance(term.detail, Axis)
+            return self._position(term.detail, body, lanes)
+        if term.kind == "load":
+            assert isinstance(term.detail, str)
+            indices = [self.element(index, body, lanes) for index in term.operands]
+            return subscript(term.detail, indices)
+        operands = [self.element(operand, body, lanes) for operand in term.operands]
+        if term.kind == "cast":
+            return self.writer.tree("T.cast(x, dtype)", x=operands[0], dtype=literal(term.dtype))
+        return self.applied(str(term.detail), operands)
+
+    def _number(self, value: bool | int | float) -> ast.expr:
+        if isinstance(value, float) and value in (float("inf"), float("-inf")):
+            infinity = self.writer.tree("T.infinity('float32')")
+            return infinity if value > 0 else ast.UnaryOp(ast.USub(), infinity)
+        return literal(value)
+
+    def applied(self, operator: str, operands: list[ast.expr]) -> ast.expr:
+        if operator.startswith("T."):
+            names = [f"x{at}" for at in range(len(operands))]
+            template = f"{operator}({', '.join(names)})"
+            return self.writer.tree(template, **dict(zip(names, operands, strict=True)))
+        if len(operands) == 1:
+            return self.writer.tree(f"{operator[0]}x", x=operands[0])
+        return self.writer.tree(f"x {operator} y", x=operands[0], y=operands[1])
+
+    def _position(self, axis: Axis, body: Body, lanes: Lanes) -> ast.expr:
+        place = self.plan.places[axis]
+        if place.role == "grid":
+            return body.start(axis)
+        if place.role == "whole":
+            return name(lanes[axis])
+        return self.writer.tree("start + lane", start=body.start(axis), lane=name(lanes[axis]))
+
+    # Tiles.
+
+    def is_kept(self, term: Term) -> bool:
+        """Whether a term is given a tile or a name, rather than written where it is used."""
+        if term.kind in ("number", "size", "axis"):
+            return False
+        if reduced_axis(term) is not None:
+            return True
+        lanes = self.plan.lanes(term.axes)
+        if term.kind == "load":
+            return bool(lanes) and self.is_block(term)
+        if term.kind == "cast":
+            return self.is_kept(term.operands[0]) and bool(lanes)
+        if not lanes or is_index(term):
+            return False
+        return bool(term.name) or self.uses.get(term, 1) > 1
+
+    def is_block(self, load: Term) -> bool:
+        """Whether a load is of a block of its tensor: lanes stand by themselves, each once."""
+        lanes = [axis for index in load.operands for axis in self.plan.lanes(index.axes)]
+        if len(lanes) != len(set(lanes)):
+            return False
+        return all(
+            index.kind == "axis" or self._shifted(index) is not None
+            for index in load.operands
+            if self.plan.lanes(index.axes)
+        )
+
+    def _shifted(self, index: Term) -> tuple[Axis, Term] | None:
+        """The axis and the distance of an index that is `axis + distance`."""
+        if index.kind == "apply" and index.detail == "+":
+            axis, distance = index.operands
+            if axis.kind == "axis" and not self.plan.lanes(distance.axes):
+                assert isinstance(axis.detail, Axis)
+                return axis.detail, distance
+        return None
+
+    def held(self, term: Term, body: Body) -> Held:
+        """Where a term is kept; it is computed if it was not."""
+        known = body.find(term)
+        if known is not None:
+            return known
+        home = self.home(term, body)
+        before = self.writer.node
+        if term.node is not None:
+            self.writer.node = term.node
+        axis = reduced_axis(term)
+        if term.kind == "load":
+            made = self._load(term, home, term.dtype)
+        elif term.kind == "cast" and term.operands[0].kind == "load":
+            made = self._load(term.operands[0], home, term.dtype)
+        elif axis is None:
+            made = self._computed(term, home)
+        elif self.plan.places[axis].role == "stream":
+            self._stream(axis, home)
+            return home.known[term]
+        elif term.kind == "dot":
+            made = self.dot(term, home)
+        else:
+            made = self._reduced(term, home)
+        self.writer.node = before
+        home.known[term] = made
+        return made
+
+    def _load(self, load: Term, body: Body, dtype: str) -> Held:
+        """Copy the block of a tensor: into shared memory where a GEMM reads it."""
+        axes = tuple(axis for index in load.operands for axis in self.plan.lanes(index.axes))
+        scope = "shared" if load in self.operands and dtype == load.dtype else "fragment"
+        wanted = f"{load.detail}_{'shared' if scope == 'shared' else 'local'}"
+        sizes = [self.plan.places[axis].block for axis in axes]
+        tile = self.writer.tile(body, wanted, sizes, dtype, scope)
+        region = self.region(str(load.detail), load.operands, body)
+        self.writer.put(body, "T.copy(region, tile)", region=region, tile=tile)
+        return Held(tile, axes)
+
+    def region(self, tensor: str, indices: tuple[Term, ...], body: Body) -> ast.expr:
+        """The part of a tensor that a tile stands for."""
+        shape = self.writer.facts.tensors[tensor].shape
+        parts = [
+            self._part(index, extent, body) for index, extent in zip(indices, shape, strict=True)
+        ]
+        return subscript(tensor, parts)
+
+    def _part(self, index: Term, extent: ast.expr, body: Body) -> ast.expr:
+        lanes = self.plan.lanes(index.axes)
+        if not lanes:
+            return self.element(index, body, {})
+        (axis,) = lanes
+        shifted = self._shifted(index)
+        distance = None if shifted is None else self.element(shifted[1], body, {})
+        place = self.plan.places[axis]
+        if place.role == "whole":
+            if distance is None and ast.unparse(extent) == ast.unparse(axis.size.tree):
+                return ast.Slice()
+            first = distance or literal(0)
+        elif distance is None:
+            first = body.start(axis)
+        else:
+            first = self.writer.tree("a + b", a=body.start(axis), b=distance)
+        last = self.writer.tree("a + b", a=first, b=self.writer.constant(place.block))
+        if place.role == "whole" and distance is None:
+            last = self.writer.constant(place.block)
+        return ast.Slice(first, last)
+
+    def _computed(self, term: Term, body: Body) -> Held:
+        """An element-wise loop over a tile, or a scalar."""
+        axes = tuple(self.plan.lanes(term.axes))
+        if not axes:
+            for operand in term.operands:
+                self._prepare(operand, body)
+            made = self.writer.fresh(term.name or "value")
+            tree = self._inside(term, body, {})
+            self.writer.put(body, "made = tree", made=made, tree=tree)
+            return Held(made, ())
+        for operand in term.operands:
+            self._prepare(operand, body)
+        sizes = [self.plan.places[axis].block for axis in axes]
+        tile = self.new_tile(body, term, sizes)
+        self.fill(body, tile, axes, lambda lanes: self._inside(term, body, lanes))
+        return Held(tile, axes)
+
+    def new_tile(self, body: Body, term: Term, sizes: list[Size]) -> str:
+        return self.writer.tile(body, self._wanted(term), sizes, term.dtype)
+
+    def _wanted(self, term: Term) -> str:
+        if term.name:
+            return term.name
+        if term.kind == "reduce":
+            how = str(term.detail[0])  # type: ignore[index]
+            return f"row_{how}"
+        return {"dot": "acc", "cast": "rounded"}.get(term.kind, "value")
+
+    def _inside(self, term: Term, body: Body, lanes: Lanes) -> ast.expr:
+        """The expression of a term itself, made of its operands."""
+        operands = [self.element(operand, body, lanes) for operand in term.operands]
+        if term.kind == "cast":
+            return self.writer.tree("T.cast(x, dtype)", x=operands[0], dtype=literal(term.dtype))
+        return self.applied(str(term.detail), operands)
+
+    def _prepare(self, term: Term, body: Body) -> None:
+        """Compute the tiles that an expression reads, before the loop that it stands in."""
+        if body.find(term) is not None:
+            return
+        if self.is_kept(term):
+            self.held(term, body)
+            return
+        for operand in term.operands:
+            self._prepare(operand, body)
+
+    def fill(
+        self, body: Body, tile: str, axes: tuple[Axis, ...], made: Callable[[Lanes], ast.expr]
+    ) -> None:
+        """`for i, j in T.Parallel(…): tile[i, j] = …`"""
+        lanes = dict(zip(axes, _COUNTERS, strict=False))
+        value = made(lanes)
+        target = subscript(tile, [name(lanes[axis]) for axis in axes])
+        target.ctx = ast.Store()
+        self.parallel(body, axes, [ast.Assign([target], value)])
+
+    def parallel(self, body: Body, axes: tuple[Axis, ...], statements: list[ast.stmt]) -> None:
+        """A loop over the elements of a tile."""
+        counters = [ast.Name(one, ast.Store()) for one in _COUNTERS[: len(axes)]]
+        target = counters[0] if len(axes) == 1 else ast.Tuple(list(counters), ast.Store())
+        extents = [self.writer.constant(self.plan.places[axis].block) for axis in axes]
+        header = self.writer.tree("T.Parallel()")
+        assert isinstance(header, ast.Call)
+        header.args = extents
+        loop = ast.For(target, header, statements, [])
+        loop.type_comment = None
+        for statement in statements:
+            statement.type_comment = None  # type: ignore[attr-defined]
+        from rewrites.quote import place
+
+        body.statements.append(place(loop, self.writer.node))
+
+    # Reductions.
+
+    def dot(self, term: Term, body: Body, into: str = "") -> Held:
+        """A GEMM of tiles; `into` an accumulator, or a tile of its own."""
+        axis = reduced_axis(term)
+        assert axis is not None
+        left, right = (self.operand(side, body) for side in term.operands)
+        rows = next(one for one in left.axes if one != axis)
+        columns = next(one for one in right.axes if one != axis)
+        sizes = [self.plan.places[one].block for one in (rows, columns)]
+        tile = into or self.new_tile(body, term, sizes)
+        options = [
+            ast.keyword(flag, ast.Constant(True))
+            for flag, is_given in (
+                ("transpose_A", left.axes[0] == axis),
+                ("transpose_B", right.axes[1] == axis),
+                ("clear_accum", not into),
+            )
+            if is_given
+        ]
+        call = self.writer.tree("T.gemm(a, b, c)", a=left.name, b=right.name, c=tile)
+        assert isinstance(call, ast.Call)
+        call.keywords = options
+        self.writer.put(body, "call", call=call)
+        return Held(tile, (rows, columns))
+
+    def operand(self, side: Term, body: Body) -> Held:
+        """A factor of a GEMM as a tile."""
+        return self.held(side, body)
+
+    def _reduced(self, term: Term, body: Body) -> Held:
+        """A reduction over a dimension of a tile."""
+        axes = tuple(self.plan.lanes(term.axes))
+        sizes = [self.plan.places[one].block for one in axes] or [Size(1)]
+        tile = self.writer.tile(body, self._wanted(term), sizes, term.dtype)
+        self.reduce_into(term, term.operands[0], body, tile, clear=True)
+        if axes:
+            return Held(tile, axes)
+        # A tile of one element is read as a scalar.
+        made = self.writer.fresh(f"{tile}_value")
+        self.writer.put(body, "made = tile[0]", made=made, tile=tile)
+        return Held(made, ())
+
+    def reduce_into(self, term: Term, operand: Term, body: Body, tile: str, clear: bool) -> None:
+        axis = reduced_axis(term)
+        assert axis is not None
+        source = self.held(operand, body) if self.is_kept(operand) else None
+        if source is None or source.name == "":
+            source = self._computed(operand, self.home(operand, body))
+            self.home(operand, body).known[operand] = source
+        how = str(term.detail[0])  # type: ignore[index]
+        call = self.writer.tree(
+            f"T.reduce_{how}(a, b, dim=at)",
+            a=source.name,
+            b=tile,
+            at=literal(source.axes.index(axis)),
+        )
+        assert isinstance(call, ast.Call)
+        if not clear:
+            call.keywords.append(ast.keyword("clear", ast.Constant(False)))
+        self.writer.put(body, "call", call=call)
+
+    def _stream(self, axis: Axis, body: Body) -> None:
+        """The loops over an axis that compute all reductions over it."""
+        from rewrites.operands.streams import stream
+
+        stream(self, axis, body)
+
+    # Stores.
+
+    def store(self, tensor: str, term: Term, axes: tuple[Axis | None, ...], body: Body) -> None:
+        """Copy the tile of an output to its tensor."""
+        indices = tuple(
+            self.terms.number(0) if axis is None else self.terms.position(axis) for axis in axes
+        )
+        wanted = tuple(self.plan.lanes(frozenset(axis for axis in axes if axis is not None)))
+        if not wanted:
+            self._prepare(term, body)
+            value = self.element(term, body, {})
+            target = self.region(tensor, indices, body)
+            assert isinstance(target, ast.Subscript)
+            target.ctx = ast.Store()
+            statement = ast.Assign([target], value)
+            statement.type_comment = None
+            from rewrites.quote import place
+
+            body.statements.append(place(statement, self.writer.node))
+            return
+        held = self._whole_tile(term, wanted, body)
+        region = self.region(tensor, indices, body)
+        self.writer.put(body, "T.copy(tile, region)", tile=held, region=region)
+
+    def _whole_tile(self, term: Term, wanted: tuple[Axis, ...], body: Body) -> str:
+        """A tile that has exactly these axes in this order."""
+        if self.is_kept(term) or body.find(term) is not None:
+            held = self.held(term, body)
+            if held.axes == wanted:
+                return held.name
+        if tuple(self.plan.lanes(term.axes)) == wanted and term.kind in ("apply", "cast"):
+            return self._computed(term, body).name
+        self._prepare(term, body)
+        sizes = [self.plan.places[axis].block for axis in wanted]
+        tile = self.writer.tile(body, term.name or "result", sizes, term.dtype)
+        self.fill(body, tile, wanted, lambda lanes: self.element(term, body, lanes))
+        return tile
+
+
+def is_index(term: Term) -> bool:
+    """Whether a term is made of positions alone, and so costs little to compute again."""
+    return all(one.kind in ("number", "size", "axis", "apply") for one in subterms(term))
+
+
+def _operands(plan: Plan) -> set[Term]:
+    """The loads that GEMMs multiply."""
+    found = subterms(*(output.term for output in plan.outputs))
+    return {
+        side
+        for term in found
+        if term.kind == "dot"
+        for side in term.operands
+        if side.kind == "load"
+    }
+
+
+__all__ = ["Running", "Tiles"]

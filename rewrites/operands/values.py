@@ -1,0 +1,284 @@
+"""Whole operands: their extents, and what each of their elements is."""
+
+import ast
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from rewrites.dtypes import BY_NAME, is_float
+from rewrites.errors import RewriteError, refuse
+from rewrites.operands.sizes import Sizes
+from rewrites.operands.terms import UNNAMED, Axis, Number, Size, Term, Terms
+
+ONE = Size(1)
+Indices = tuple[Term, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """A whole operand. `dtype` is what it is stored as; floats are computed as float32.
+
+    `at` gives the term of the element at some indices; a dimension of extent 1 has the index 0.
+    """
+
+    shape: tuple[Size, ...]
+    dtype: str
+    at: Callable[[Indices], Term]
+    name: str = ""
+    # The parameter that it is, where it is memory of the caller's.
+    tensor: str = ""
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def shape_text(self) -> str:
+        sizes = [str(size) for size in self.shape]
+        return f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
+
+
+Operand = Whole | Number
+
+
+@dataclass
+class Making:
+    """What making values needs: the terms, which extents are one, and where the program stands."""
+
+    terms: Terms = field(default_factory=Terms)
+    sizes: Sizes = field(default_factory=Sizes)
+    node: ast.AST = field(default_factory=ast.AST)
+    # Extents whose values have decided something.
+    fixed: set[str] = field(default_factory=set)
+    # What extents may be called, the best first, by what they are used as.
+    suggested: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    said_names: set[str] = field(default_factory=set)
+
+    def suggest(self, size: Size, *names: str, is_said: bool = False) -> None:
+        """Propose names for an extent; those of an annotation win, then the first."""
+        first = self.sizes.name_of(size.name)
+        if first and (is_said or first not in self.suggested):
+            self.suggested[first] = names
+        if is_said:
+            self.said_names.add(first)
+
+    def refuse(
+        self, code: str, message: str, found: tuple[str, ...] = (), hint: str = ""
+    ) -> RewriteError:
+        return refuse(self.node, code, message, found, hint)
+
+    # Leaves.
+
+    def tensor(self, name: str, shape: tuple[Size, ...], dtype: str) -> Whole:
+        """A tensor in memory."""
+
+        def at(indices: Indices) -> Term:
+            return self.computed(self.terms.load(name, indices, dtype))
+
+        return Whole(shape, dtype, at, name, tensor=name)
+
+    def full(self, shape: tuple[Size, ...], value: Number, dtype: str) -> Whole:
+        return Whole(shape, dtype, lambda indices: self.terms.number(value))
+
+    def positions(self, shape: tuple[Size, ...], dimension: int) -> Whole:
+        """Each element is its own index in one dimension."""
+        return Whole(shape, "int32", lambda indices: indices[dimension])
+
+    def computed(self, term: Term) -> Term:
+        """A term as what is computed with: floats of fewer bits as float32."""
+        if is_float(term.dtype) and BY_NAME[term.dtype].bits < 32:
+            return self.terms.cast(term, "float32")
+        return term
+
+    def stored(self, term: Term, dtype: str) -> Term:
+        """A term rounded to a type of memory, or as it was before it was made wider."""
+        if term.kind == "cast" and term.operands[0].dtype == dtype:
+            return term.operands[0]
+        return self.terms.cast(term, dtype, "rounded")
+
+    # Element by element.
+
+    def pointwise(self, operator: str, *operands: Operand, dtype: str = "") -> Whole:
+        """An operator of elements, on operands that are broadcast to one shape as NumPy does.
+
+        Without `dtype` it is that of the operands, where a Python number takes the others' kind.
+        """
+        shape = self.broadcast(operands)
+        kept = dtype or self.promoted(operands)
+
+        def at(indices: Indices) -> Term:
+            terms = tuple(self.element(operand, indices) for operand in operands)
+            return self.terms.apply(operator, terms, self.dtype_of(operator, kept, terms))
+
+        return Whole(shape, kept, at)
+
+    def dtype_of(self, operator: str, dtype: str, operands: tuple[Term, ...]) -> str:
+        """The type in which an operator computes what is stored as `dtype`."""
+        if is_float(dtype) and BY_NAME[dtype].bits < 32:
+            return "float32"
+        return dtype
+
+    def element(self, operand: Operand, indices: Indices) -> Term:
+        """The element of an operand that stands at these indices of a shape it is broadcast to."""
+        if not isinstance(operand, Whole):
+            return self.terms.number(operand)
+        own = indices[len(indices) - operand.rank :]
+        zero = self.terms.number(0)
+        return operand.at(
+            tuple(
+                zero if size == ONE else index
+                for size, index in zip(operand.shape, own, strict=True)
+            )
+        )
+
+    def broadcast(self, operands: Sequence[Operand]) -> tuple[Size, ...]:
+        wholes = [operand for operand in operands if isinstance(operand, Whole)]
+        rank = max((whole.rank for whole in wholes), default=0)
+        shape = [ONE] * rank
+        for whole in wholes:
+            for at, size in enumerate(whole.shape, rank - whole.rank):
+                if shape[at] == ONE:
+                    shape[at] = size
+                elif size != ONE and not self.sizes.same(shape[at], size):
+                    raise self.refuse(
+                        "T2T801",
+                        "these operands do not have one shape",
+                        tuple(f"{self.said(one)}: {one.shape_text}" for one in wholes),
+                        "extents are compared from the last one; they are equal, or one is 1",
+                    )
+        return tuple(shape)
+
+    def promoted(self, operands: Sequence[Operand]) -> str:
+        """The type of a result: the widest of the tensors', as torch has it."""
+        dtypes = [operand.dtype for operand in operands if isinstance(operand, Whole)]
+        numbers = [operand for operand in operands if not isinstance(operand, Whole)]
+        if not dtypes:
+            return "float32" if any(isinstance(one, float) for one in numbers) else "int32"
+        result = dtypes[0]
+        for dtype in dtypes[1:]:
+            result = _wider(result, dtype)
+        is_fraction = any(isinstance(one, float) for one in numbers)
+        return "float32" if is_fraction and not is_float(result) else result
+
+    def whole(self, operand: Operand, what: str) -> Whole:
+        """An operand that must be a whole one."""
+        if not isinstance(operand, Whole):
+            raise self.refuse(
+                "T2T807", f"{what} takes a whole operand, but is given the number {operand!r}"
+            )
+        return operand
+
+    def dimension(self, operand: Whole, axis: int) -> int:
+        """The number of a dimension, counted from the first."""
+        if not -operand.rank <= axis < operand.rank:
+            raise self.refuse(
+                "T2T808",
+                f"there is no axis {axis} in an operand of {operand.rank} dimensions",
+                (f"{self.said(operand)}: {operand.shape_text}",),
+            )
+        return axis % operand.rank
+
+    def extent(self, size: Size) -> Whole:
+        """An extent as a scalar operand."""
+        return Whole((), "int32", lambda indices: self.terms.size(size))
+
+    def is_said(self, size: Size) -> bool:
+        """Whether the user gave an extent its name."""
+        return self.sizes.name_of(size.name) in self.said_names
+
+    def batch(self, operand: Whole, lead: Indices, groups: Collection[int] = ()) -> Indices:
+        """The batch indices of an operand of a GEMM; those in `groups` are shared by several."""
+        made: list[Term] = []
+        rank = operand.rank - 2
+        for at in range(rank, 0, -1):
+            size = operand.shape[rank - at]
+            index = lead[len(lead) - at]
+            if size == ONE:
+                index = self.terms.number(0)
+            elif at in groups:
+                (axis,) = index.axes
+                self.fixed |= {axis.size.name, size.name}
+                ratio = self.terms.number(axis.size.value // size.value)
+                index = self.terms.apply("//", (index, ratio), "int32")
+            made.append(index)
+        return tuple(made)
+
+    def said(self, operand: Operand) -> str:
+        """What to call an operand in a message."""
+        return (operand.name or "a value") if isinstance(operand, Whole) else repr(operand)
+
+    # Over whole extents.
+
+    def reduced(
+        self, how: str, operand: Whole, dimensions: Sequence[int], keepdims: bool, dtype: str = ""
+    ) -> Whole:
+        """A reduction over dimensions; each runs over an axis of its own."""
+        kept = sorted(set(range(operand.rank)) - set(dimensions))
+        shape = tuple(
+            ONE if at in dimensions else size
+            for at, size in enumerate(operand.shape)
+            if keepdims or at not in dimensions
+        )
+
+        def at(indices: Indices) -> Term:
+            own = list(indices)
+            if not keepdims:
+                own = [self.terms.number(0)] * operand.rank
+                for place, index in zip(kept, indices, strict=True):
+                    own[place] = index
+            axes = []
+            for place in dimensions:
+                if operand.shape[place] == ONE:
+                    continue
+                axis = free_axis(operand.shape[place], [*own, *map(self.terms.position, axes)])
+                own[place] = self.terms.position(axis)
+                axes.append(axis)
+            term = operand.at(tuple(own))
+            for axis in reversed(axes):
+                term = self.terms.reduce(how, axis, term, dtype or term.dtype)
+            return term
+
+        return Whole(shape, dtype or operand.dtype, at)
+
+    def renamed(self, whole: Whole, name: str) -> Whole:
+        """The operand under the name that the user gives it."""
+        node = self.node
+
+        def at(indices: Indices) -> Term:
+            term = whole.at(indices)
+            if term.kind not in UNNAMED and not term.names:
+                term.names.append(name)
+                term.nodes.append(node)
+            return term
+
+        return replace(whole, at=at, name=name)
+
+
+def free_axis(size: Size, indices: Sequence[Term]) -> Axis:
+    """The first axis of an extent that no index uses."""
+    used = {axis for index in indices for axis in index.axes}
+    serial = 0
+    while Axis(size, serial, True) in used:
+        serial += 1
+    return Axis(size, serial, True)
+
+
+def axes_of_output(shape: Sequence[Size]) -> Iterator[Axis | None]:
+    """An axis for each extent of an output; None for extents of 1."""
+    for serial, size in enumerate(shape):
+        yield None if size == ONE else Axis(size, serial, False)
+
+
+def _wider(left: str, right: str) -> str:
+    """The type that holds both, as torch promotes: kind first, float16 and bfloat16 to float32."""
+    a, b = BY_NAME[left], BY_NAME[right]
+    if left == right:
+        return left
+    kinds = ("bool", "uint", "int", "float")
+    if a.kind != b.kind and "float" in (a.kind, b.kind):
+        return left if a.kind == "float" else right
+    if a.bits != b.bits:
+        return left if a.bits > b.bits else right
+    if a.kind == "float":
+        return "float32"
+    return left if kinds.index(a.kind) > kinds.index(b.kind) else right

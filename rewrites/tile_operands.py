@@ -1,0 +1,161 @@
+"""Turn a program on whole operands into tiles: what each program of a grid loads, computes, stores.
+
+before:
+    M = 256
+    K = 128
+    N = 512
+    def k(A: T.Tensor((M, K), "float16"), B: T.Tensor((K, N), "float16"), C: T.Tensor((M, N), "float16")):
+        return A @ B
+"""
+
+import ast
+
+from rewrites.facts import Facts
+from rewrites.operands.body import Body, Writer
+from rewrites.operands.evaluate import Reader
+from rewrites.operands.online import hoist_factors
+from rewrites.operands.plan import Output, Plan, Schedule, plan_of
+from rewrites.operands.rename_bound import rename_bound
+from rewrites.operands.sizes import Sizes
+from rewrites.operands.terms import Axis, Size
+from rewrites.operands.tiles import Tiles
+from rewrites.operands.values import ONE, Making, Whole
+from rewrites.quote import literal, name, place
+from rewrites.tree import function_of, names_in
+
+_BLOCKS = ("bx", "by", "bz")
+
+
+def run(tree: ast.Module, facts: Facts) -> ast.Module:
+    """Write the tile program of what the function returns; others stay as they are."""
+    function = function_of(tree)
+    last = function.body[-1]
+    if not (isinstance(last, ast.Return) and last.value is not None):
+        return tree
+    making = Making(sizes=Sizes())
+    reader = Reader(facts, making)
+    returned = reader.program(function)
+    outputs = _outputs(making, facts, returned, last)
+    plan = plan_of(outputs, Schedule(), function)
+    _free_sizes(facts, plan, making)
+    function.body = _written(plan, making, facts, function, last)
+    tree.body = [*_constants(facts), function]
+    return ast.fix_missing_locations(tree)
+
+
+def _outputs(
+    making: Making, facts: Facts, returned: tuple[Whole, ...], node: ast.AST
+) -> list[Output]:
+    """The outputs as terms over their axes."""
+    axes = [_axes(whole) for whole in returned]
+    zero = making.terms.number(0)
+    roots = [
+        whole.at(tuple(zero if one is None else making.terms.position(one) for one in own))
+        for whole, own in zip(returned, axes, strict=True)
+    ]
+    roots = hoist_factors(making.terms, rename_bound(making.terms, roots))
+    return [
+        Output(tensor, root, own, node)
+        for tensor, root, own in zip(facts.outputs, roots, axes, strict=True)
+    ]
+
+
+def _axes(whole: Whole) -> tuple[Axis | None, ...]:
+    """An axis for each dimension; outputs share those over the same extent."""
+    seen: dict[Size, int] = {}
+    made: list[Axis | None] = []
+    for size in whole.shape:
+        if size == ONE:
+            made.append(None)
+            continue
+        made.append(Axis(size, seen.get(size, 0), False))
+        seen[size] = seen.get(size, 0) + 1
+    return tuple(made)
+
+
+def _free_sizes(facts: Facts, plan: Plan, making: Making) -> None:
+    """Make extents that no tile holds whole sizes that are read at the launch."""
+    fixed = set(making.fixed)
+    fixed |= {place.block.name for place in plan.places.values() if place.has_lanes}
+    for name_ in list(facts.constants):
+        source = next(
+            (
+                (tensor, at)
+                for tensor in facts.parameters
+                if tensor in facts.tensors
+                for at, extent in enumerate(facts.tensors[tensor].shape)
+                if isinstance(extent, ast.Name) and extent.id == name_
+            ),
+            None,
+        )
+        if name_ not in fixed and source is not None:
+            del facts.constants[name_]
+            facts.dims[name_] = source
+            facts.scalars[name_] = "int32"
+
+
+def _constants(facts: Facts) -> list[ast.stmt]:
+    return [
+        ast.Assign([ast.Name(one, ast.Store())], literal(value), lineno=1)
+        for one, value in facts.constants.items()
+    ]
+
+
+def _written(
+    plan: Plan, making: Making, facts: Facts, function: ast.FunctionDef, node: ast.AST
+) -> list[ast.stmt]:
+    used = names_in(function) | set(facts.tensors) | set(facts.constants) | set(facts.scalars)
+    writer = Writer(facts, used | {function.name}, node)
+    body = Body()
+    header = _grid(plan, writer, body)
+    tiles = Tiles(plan, making.terms, writer)
+    for output in plan.outputs:
+        writer.node = output.node
+        tiles.store(output.tensor, output.term, output.axes, body)
+    header.body = body.statements
+    return [place(header, node)]
+
+
+def _grid(plan: Plan, writer: Writer, body: Body) -> ast.With:
+    """`with T.Kernel(…) as (bx, by):` over the axes of the outputs, the last of them first."""
+    axes = [axis for axis, one in plan.places.items() if one.role in ("grid", "tile")][::-1]
+    extents = [_programs(plan, writer, axis) for axis in axes]
+    names = [writer.fresh(one) for one in _BLOCKS[: min(3, max(1, len(axes)))]]
+    indices: list[ast.expr] = [name(one) for one in names[: len(axes)]]
+    if len(axes) > 3:
+        rest = extents[2:]
+        product = rest[0]
+        for one in rest[1:]:
+            product = writer.tree("a * b", a=product, b=one)
+        # The grid has three dimensions: the last is taken apart.
+        left: ast.expr = name(names[2])
+        indices = indices[:2]
+        for extent in rest[:-1]:
+            indices.append(writer.tree("a % b", a=left, b=extent))
+            left = writer.tree("a // b", a=left, b=extent)
+        indices.append(left)
+        extents = [*extents[:2], product]
+    for axis, index in zip(axes, indices, strict=True):
+        one = plan.places[axis]
+        if one.role == "tile":
+            block = writer.constant(one.block)
+            body.starts[axis] = writer.tree("i * block", i=index, block=block)
+        else:
+            body.starts[axis] = index
+    call = writer.tree("T.Kernel(threads=n)", n=literal(plan.threads))
+    assert isinstance(call, ast.Call)
+    call.args = extents or [literal(1)]
+    target: ast.expr = ast.Name(names[0], ast.Store())
+    if len(names) > 1:
+        target = ast.Tuple([ast.Name(one, ast.Store()) for one in names], ast.Store())
+    with_ = ast.With([ast.withitem(call, target)], [])
+    with_.type_comment = None
+    return with_
+
+
+def _programs(plan: Plan, writer: Writer, axis: Axis) -> ast.expr:
+    one = plan.places[axis]
+    if one.role == "grid":
+        return axis.size.tree
+    block = writer.constant(one.block)
+    return writer.tree("T.ceildiv(size, block)", size=axis.size.tree, block=block)

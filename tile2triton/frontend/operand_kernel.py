@@ -1,0 +1,172 @@
+"""Kernels on whole operands: the function says what is computed, and is called with tensors."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Hashable
+from pathlib import Path
+from typing import Any
+
+from tile2triton.diagnostics import ArgumentError, Diagnostic, TileError
+from tile2triton.frontend.builder import active
+from tile2triton.frontend.cache_keys import cache_key
+from tile2triton.frontend.compiled import CompiledKernel
+from tile2triton.frontend.declarations import Tensor
+from tile2triton.frontend.dtypes import kernel_dtype
+from tile2triton.frontend.environment import Captured
+from tile2triton.frontend.macros import Macro
+from tile2triton.frontend.options import Options
+from tile2triton.frontend.statics import plain
+from tile2triton.frontend.trace import trace_whole
+from tile2triton.frontend.whole_operands import WholeOperand
+from tile2triton.frontend.whole_programs import Outline
+from tile2triton.tilelang.factory import TileLangFactory
+
+
+class OperandKernel(TileLangFactory):
+    """A kernel under @tile2triton.kernel whose function has no T.Kernel.
+
+    Calling it with tensors compiles, once for each kind of shapes, and runs. Called in another such
+    kernel, it becomes part of that one.
+    """
+
+    __name__: str
+
+    def __init__(self, captured: Captured, options: Options) -> None:
+        functools.update_wrapper(self, captured.function)
+        self.captured = captured
+        self.options = options
+        self.signature = inspect.signature(captured.function)
+        self._known: dict[Hashable, tuple[Callable[..., Any], tuple[str, ...]]] = {}
+        self._kernels: dict[Hashable, list[CompiledKernel]] = {}
+        self._macro = Macro(captured)
+        self._lock = threading.RLock()
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        """Run the kernel; returns its result, or a tuple of several."""
+        if active() is not None and _has_operands((*arguments, *keywords.values())):
+            return self._macro(*arguments, **keywords)
+        bound = self._bound(arguments, keywords)
+        key = tuple(
+            (value.shape, value.dtype) if hasattr(value, "shape") else cache_key(value)
+            for value in bound.values()
+        )
+        known = self._known.get(key)
+        if known is None:
+            kernel = self._kernel(bound)
+            known = (kernel.launcher(), kernel.program.facts.parameters)
+            self._known[key] = known
+        launcher, names = known
+        return launcher(*(value for value in bound.values() if hasattr(value, "shape")))
+
+    def compile(self, *arguments: Any, **keywords: Any) -> CompiledKernel:
+        """The kernel for these arguments: tensors, or `T.Tensor(shape, dtype)` in their place."""
+        return self._kernel(self._bound(arguments, keywords))
+
+    def reference(self, *arguments: Any, **keywords: Any) -> Any:
+        """What a call means, on NumPy arrays or CPU tensors: its result, or a tuple of several."""
+        bound = self._bound(arguments, keywords)
+        program = trace_whole(self.captured, _outlined(bound))
+        kernel = CompiledKernel(program, self.options)
+        return kernel.reference(*(value for value in bound.values() if hasattr(value, "shape")))
+
+    def _bound(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
+        try:
+            bound = self.signature.bind(*arguments, **keywords)
+        except TypeError as error:
+            raise self._wrong_call(str(error)) from None
+        bound.apply_defaults()
+        if not any(hasattr(value, "shape") for value in bound.arguments.values()):
+            raise self._wrong_call(
+                "none of the arguments is a tensor",
+                "call it with tensors, or compile it with T.Tensor(shape, dtype)",
+            )
+        return dict(bound.arguments)
+
+    def _kernel(self, bound: dict[str, Any]) -> CompiledKernel:
+        """A kernel that was made for such shapes, or a new one."""
+        outlines = _outlined(bound)
+        with self._lock:
+            kernels = self._kernels.setdefault(_pattern(outlines), [])
+            for kernel in kernels:
+                if _fits(kernel, outlines):
+                    return kernel
+            kernel = CompiledKernel(trace_whole(self.captured, outlines), self.options)
+            kernels.append(kernel)
+        return kernel
+
+    @property
+    def triton_source(self) -> str:
+        """The Triton source, where annotations say the shapes."""
+        return self._alone("triton_source").triton_source
+
+    def save(self, path: str | Path) -> Path:
+        """Write the stand-alone module to a file, where annotations say the shapes."""
+        return self._alone("save(path)").save(path)
+
+    def after(self, name: str) -> str:
+        """The program after a pass, where annotations say the shapes."""
+        return self._alone(f'after("{name}")').after(name)
+
+    def _alone(self, use: str) -> CompiledKernel:
+        name = self.captured.function.__name__
+        raise self._wrong_call(
+            f"its operands must be known for `{use}`",
+            f"write `{name}.compile(T.Tensor(shape, dtype), ...).{use}`",
+        )
+
+    def _wrong_call(self, message: str, hint: str = "") -> ArgumentError:
+        name = self.captured.function.__name__
+        return ArgumentError(Diagnostic("T2T411", f"{name}: {message}", hint=hint))
+
+
+def _has_operands(values: tuple[Any, ...]) -> bool:
+    return any(isinstance(value, WholeOperand) for value in values)
+
+
+def _outlined(bound: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with an outline in place of each tensor."""
+    return {name: _outline(value) for name, value in bound.items()}
+
+
+def _outline(value: Any) -> Any:
+    if not hasattr(value, "shape"):
+        return value
+    if isinstance(value, Tensor):
+        return Outline(tuple(int(plain(size)) for size in value.shape), str(value.dtype))
+    return Outline(tuple(map(int, value.shape)), str(kernel_dtype(value.dtype)))
+
+
+def _pattern(outlines: dict[str, Any]) -> Hashable:
+    """What of the arguments a kernel is made for: types, ranks, and which extents are equal."""
+    parts: list[Hashable] = []
+    seen: dict[int, int] = {1: 0}
+    for value in outlines.values():
+        if isinstance(value, Outline):
+            classes = tuple(seen.setdefault(size, len(seen)) for size in value.shape)
+            parts.append((value.dtype, classes, tuple(map(_magnitude, value.shape))))
+        else:
+            parts.append(cache_key(value))
+    return tuple(parts)
+
+
+def _magnitude(size: int) -> int:
+    """How large an extent is, as far as tiles depend on it."""
+    return min(size.bit_length(), 15)
+
+
+def _fits(kernel: CompiledKernel, outlines: dict[str, Any]) -> bool:
+    """Whether a kernel's constant extents are those of these tensors."""
+    facts = kernel.lowered_facts
+    tensors = [value for value in outlines.values() if isinstance(value, Outline)]
+    for name, outline in zip(facts.parameters, tensors, strict=True):
+        for extent, size in zip(facts.tensors[name].shape, outline.shape, strict=True):
+            known = getattr(extent, "value", facts.constants.get(getattr(extent, "id", "")))
+            if known is not None and known != size:
+                return False
+    return True
+
+
+__all__ = ["OperandKernel", "TileError"]

@@ -1,0 +1,193 @@
+"""Put a traced program on whole operands together: its tensors, extents, results and names."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Any
+
+from rewrites.facts import Program, Tensor
+from rewrites.operands.terms import Size
+from rewrites.quote import literal
+from rewrites.tree import walk
+from tile2triton.frontend.builder import Builder
+from tile2triton.frontend.failures import failure
+from tile2triton.frontend.finish import type_tree
+from tile2triton.frontend.whole_operands import WholeOperand
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What is known of a tensor that a program is traced for."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    # The names of its extents, where an annotation gives them.
+    names: tuple[str, ...] = ()
+
+
+def declared(builder: Builder, name: str, outline: Outline) -> WholeOperand:
+    """The whole operand that a tensor is; extents of 1 are broadcast and have no name."""
+    shape = tuple(
+        Size(value) if value == 1 else _named_size(builder, f"{name}_{at}", value)
+        for at, value in enumerate(outline.shape)
+    )
+    for size, wanted in zip(shape, outline.names, strict=False):
+        if size.name:
+            builder.making.suggest(size, wanted, is_said=True)
+    trees = tuple(size.tree for size in shape)
+    builder.facts.tensors[name] = Tensor(name, trees, outline.dtype)
+    builder.immutable.add(name)
+    builder.bound[name] = builder.root
+    whole = builder.making.tensor(name, shape, outline.dtype)
+    return WholeOperand(ast.Name(name, ast.Load()), whole)
+
+
+def _named_size(builder: Builder, wanted: str, value: int) -> Size:
+    name, _ = builder.names.constant(wanted, value)
+    builder.facts.constants[name] = value
+    return Size(value, name)
+
+
+def whole_program(
+    builder: Builder, tree: ast.FunctionDef, tensors: list[str], result: Any
+) -> Program:
+    """The program of a function that returned `result`."""
+    facts = builder.facts
+    results = result if isinstance(result, (tuple, list)) else (result,)
+    for one in results:
+        if not isinstance(one, WholeOperand):
+            raise failure(
+                "T2T805",
+                f"`{facts.name}` returns `{one!r}`, which is no whole operand",
+                hint="return what was computed from the tensors",
+            )
+    facts.parameters = tuple(tensors)
+    builder.flush()
+    outputs, renamed = _outputs(builder, results)
+    facts.outputs = outputs
+    value: ast.expr = results[0].tree
+    if len(results) > 1:
+        value = ast.Tuple([one.tree for one in results], ast.Load())
+    returned = ast.Return(value)
+    ast.copy_location(returned, _return(tree))
+    builder.record(returned)
+    program = _module(builder, tree)
+    _rename(program, {**renamed, **_names_of_extents(builder)})
+    return program
+
+
+def _outputs(
+    builder: Builder, results: tuple[WholeOperand, ...]
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """A tensor for each result, under the name that the user gave it."""
+    facts = builder.facts
+    outputs: list[str] = []
+    renamed: dict[str, str] = {}
+    for one in results:
+        whole = one.whole
+        wanted = one.tree.id if isinstance(one.tree, ast.Name) else "out"
+        name = wanted
+        if wanted in facts.tensors or wanted == "out" or wanted in outputs:
+            name = builder.names.claim("out")
+        elif wanted not in renamed:
+            renamed[wanted] = builder.names.claim(f"{wanted}_local")
+        trees = tuple(_extent(builder, size) for size in whole.shape)
+        facts.tensors[name] = Tensor(name, trees, whole.dtype, "output")
+        outputs.append(name)
+    return tuple(outputs), renamed
+
+
+def _extent(builder: Builder, size: Size) -> ast.expr:
+    name = builder.making.sizes.name_of(size.name)
+    return ast.Name(name, ast.Load()) if name else literal(size.value)
+
+
+def _return(tree: ast.FunctionDef) -> ast.AST:
+    returns = [node for node in ast.walk(tree) if isinstance(node, ast.Return)]
+    return returns[-1] if returns else tree
+
+
+def _module(builder: Builder, tree: ast.FunctionDef) -> Program:
+    """The constants, then the function over its tensors."""
+    facts = builder.facts
+    arguments = [ast.arg(name, type_tree(facts, name)) for name in facts.tensors]
+    function = ast.FunctionDef(
+        name=facts.name,
+        args=ast.arguments([], arguments, None, [], [], None, []),
+        body=builder.root.body,
+        decorator_list=[],
+    )
+    function.type_params = []  # type: ignore[attr-defined]
+    function.returns = None
+    function.type_comment = None
+    ast.copy_location(function, tree)
+    constants: list[ast.stmt] = [
+        ast.Assign([ast.Name(name, ast.Store())], literal(value))
+        for name, value in facts.constants.items()
+    ]
+    return Program(ast.fix_missing_locations(ast.Module([*constants, function], [])), facts)
+
+
+def _names_of_extents(builder: Builder) -> dict[str, str]:
+    """One name for extents that are the same: the annotation's, or that of what it is used as."""
+    sizes = builder.making.sizes
+    suggested: dict[str, tuple[str, ...]] = {}
+    for name, wanted in builder.making.suggested.items():
+        suggested.setdefault(sizes.name_of(name), wanted)
+    facts = builder.facts
+    chosen: dict[str, str] = {}
+    extents = [
+        extent.id
+        for tensor in facts.tensors.values()
+        for extent in tensor.shape
+        if isinstance(extent, ast.Name)
+    ]
+    taken = {name for name in facts.constants if name not in extents} | set(facts.tensors)
+    for name in dict.fromkeys(extents):
+        first = sizes.name_of(name)
+        if first not in chosen:
+            wanted = suggested.get(first, _by_place(facts.tensors.values(), name))
+            free = next((one for one in wanted if one not in taken), wanted[0])
+            count = 0
+            while free in taken:
+                count += 1
+                free = f"{wanted[0]}_{count}"
+            taken.add(free)
+            chosen[first] = free
+        chosen[name] = chosen[first]
+    return chosen
+
+
+def _by_place(tensors: Any, name: str) -> tuple[str, ...]:
+    """Usual names of an extent that nothing is known of: by its place in a tensor."""
+    for tensor in tensors:
+        for at, extent in enumerate(tensor.shape):
+            if isinstance(extent, ast.Name) and extent.id == name:
+                rest = len(tensor.shape) - 1 - at
+                return (("N", "E"), ("M", "L"), ("H", "G"), ("B",))[min(rest, 3)]
+    return ("N",)
+
+
+def _rename(program: Program, names: dict[str, str]) -> None:
+    """Change names everywhere in a program."""
+    facts = program.facts
+    for node in walk(program.tree):
+        if isinstance(node, ast.Name):
+            node.id = names.get(node.id, node.id)
+    for tensor in facts.tensors.values():
+        for extent in tensor.shape:
+            for node in ast.walk(extent):
+                if isinstance(node, ast.Name):
+                    node.id = names.get(node.id, node.id)
+    facts.constants = {names.get(name, name): value for name, value in facts.constants.items()}
+    seen: set[str] = set()
+    kept: list[ast.stmt] = []
+    for statement in program.tree.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)]):
+                if name in seen:
+                    continue
+                seen.add(name)
+        kept.append(statement)
+    program.tree.body = kept

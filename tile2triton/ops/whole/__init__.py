@@ -1,0 +1,1 @@
+"""Operators that take whole operands only: what models call by one name."""
