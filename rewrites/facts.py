@@ -158,6 +158,8 @@ class Facts:
     dims: dict[str, tuple[str, int]] = field(default_factory=dict)
     # Those whose extent there is a sum, in an order in which they can be solved for.
     equations: dict[str, Equation] = field(default_factory=dict)
+    # Extents of whole operands that are to be read at the launch, where no tile holds them whole.
+    free_sizes: frozenset[str] = frozenset()
     # Those that are read from strides: name -> (tensor, axis).
     strides: dict[str, tuple[str, int]] = field(default_factory=dict)
     # Scalar parameters that are addresses: a launch may give a tensor in their place.

@@ -21,7 +21,7 @@ from rewrites.operands.terms import Axis, Size
 from rewrites.operands.tiles import Tiles
 from rewrites.operands.values import ONE, Making, Whole
 from rewrites.quote import literal, name, place
-from rewrites.tree import function_of, names_in
+from rewrites.tree import function_of
 
 _BLOCKS = ("bx", "by", "bz")
 
@@ -74,24 +74,24 @@ def _axes(whole: Whole) -> tuple[Axis | None, ...]:
 
 
 def _free_sizes(facts: Facts, plan: Plan, making: Making) -> None:
-    """Make extents that no tile holds whole sizes that are read at the launch."""
+    """Read extents at the launch that no tile holds whole: those of batches, and the wanted."""
     fixed = set(making.fixed)
     fixed |= {place.block.name for place in plan.places.values() if place.has_lanes}
-    for name_ in list(facts.constants):
-        source = next(
-            (
-                (tensor, at)
-                for tensor in facts.parameters
-                if tensor in facts.tensors
-                for at, extent in enumerate(facts.tensors[tensor].shape)
-                if isinstance(extent, ast.Name) and extent.id == name_
-            ),
-            None,
-        )
-        if name_ not in fixed and source is not None:
-            del facts.constants[name_]
-            facts.dims[name_] = source
-            facts.scalars[name_] = "int32"
+    shapes = {name: facts.tensors[name].shape for name in facts.parameters if name in facts.tensors}
+    inner = {ast.unparse(extent) for shape in shapes.values() for extent in shape[1:]}
+    inner |= {
+        ast.unparse(extent) for one in facts.outputs for extent in facts.tensors[one].shape[1:]
+    }
+    for tensor, shape in shapes.items():
+        for at, extent in enumerate(shape):
+            if not isinstance(extent, ast.Name) or extent.id not in facts.constants:
+                continue
+            # The first extent is in no address, so that a batch of any size is the same program.
+            is_free = extent.id in facts.free_sizes or (at == 0 and extent.id not in inner)
+            if is_free and extent.id not in fixed:
+                del facts.constants[extent.id]
+                facts.dims[extent.id] = (tensor, at)
+                facts.scalars[extent.id] = "int32"
 
 
 def _constants(facts: Facts) -> list[ast.stmt]:
@@ -104,8 +104,8 @@ def _constants(facts: Facts) -> list[ast.stmt]:
 def _written(
     plan: Plan, making: Making, facts: Facts, function: ast.FunctionDef, node: ast.AST
 ) -> list[ast.stmt]:
-    used = names_in(function) | set(facts.tensors) | set(facts.constants) | set(facts.scalars)
-    writer = Writer(facts, used | {function.name}, node)
+    used = {function.name, *facts.tensors, *facts.constants, *facts.scalars}
+    writer = Writer(facts, used, node)
     body = Body()
     header = _grid(plan, writer, body)
     tiles = Tiles(plan, making.terms, writer)

@@ -14,11 +14,25 @@ _SIGNS = {"<": (1, 1), "<=": (1, 0), ">": (-1, 1), ">=": (-1, 0)}
 
 @dataclass(frozen=True)
 class Limit:
-    """`axis <= bound` (or `>=` where it is no upper one): the least and greatest of the bound."""
+    """`axis <= bound` (or `>=` where it is no upper one), for the bounds of a whole tile."""
 
     is_upper: bool
-    least: ast.expr
-    greatest: ast.expr
+    bound: "dict[Part, int]"
+    plan: Plan
+    body: Body
+    writer: Writer
+
+    def least(self, more: int = 0) -> ast.expr:
+        """The least bound in a program's tile, and `more`."""
+        return self._extreme(False, more)
+
+    def greatest(self, more: int = 0) -> ast.expr:
+        """The greatest bound in a program's tile, and `more`."""
+        return self._extreme(True, more)
+
+    def _extreme(self, is_greatest: bool, more: int) -> ast.expr:
+        bound = {**self.bound, 1: self.bound.get(1, 0) + more}
+        return _extreme(bound, is_greatest, self.plan, self.body, self.writer)
 
 
 def limit_of(test: Term, axis: Axis, plan: Plan, body: Body, writer: Writer) -> Limit | None:
@@ -44,11 +58,7 @@ def limit_of(test: Term, axis: Axis, plan: Plan, body: Body, writer: Writer) -> 
         for part in rest
     ):
         return None
-    return Limit(
-        own == 1,
-        _extreme(rest, False, plan, body, writer),
-        _extreme(rest, True, plan, body, writer),
-    )
+    return Limit(own == 1, rest, plan, body, writer)
 
 
 Part = Axis | Size | int

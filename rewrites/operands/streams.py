@@ -110,7 +110,10 @@ class _Loop:
         known = {"block": block, "size": size.tree}
         stop = writer.tree("T.ceildiv(size, block)", **known)
         whole = writer.tree("size // block", **known)
-        is_even = size.value % self.plan.places[self.axis].block.value == 0 and not size.name
+        is_even = (
+            size.value % self.plan.places[self.axis].block.value == 0
+            and size.name not in writer.facts.dims
+        )
         if is_even:
             whole = stop
         first: ast.expr = literal(0)
@@ -120,14 +123,14 @@ class _Loop:
             limit = limit_of(test, self.axis, self.plan, self.body, writer)
             assert limit is not None
             if limit.is_upper:
-                last = writer.tree("T.ceildiv(a + 1, block)", a=limit.greatest, block=block)
+                last = writer.tree("T.ceildiv(a, block)", a=limit.greatest(1), block=block)
                 stop = writer.tree("T.min(a, b)", a=stop, b=last)
-                within = writer.tree("(a + 1) // block", a=limit.least, block=block)
+                within = writer.tree("a // block", a=limit.least(1), block=block)
                 whole = writer.tree("T.min(a, b)", a=whole, b=within)
             else:
-                begin = writer.tree("a // block", a=limit.least, block=block)
+                begin = writer.tree("a // block", a=limit.least(), block=block)
                 first = writer.tree("T.max(a, b)", a=first, b=begin)
-                edge = writer.tree("T.ceildiv(a, block)", a=limit.greatest, block=block)
+                edge = writer.tree("T.ceildiv(a, block)", a=limit.greatest(), block=block)
                 inner = edge if inner is None else writer.tree("T.max(a, b)", a=inner, b=edge)
         if not tests:
             if is_even or not self._needs_guards():

@@ -49,6 +49,8 @@ class Making:
     node: ast.AST = field(default_factory=ast.AST)
     # Extents whose values have decided something.
     fixed: set[str] = field(default_factory=set)
+    # By the name of an extent and a number: the extent of which so many share one.
+    shared: dict[tuple[str, int], Size] = field(default_factory=dict)
     # What extents may be called, the best first, by what they are used as.
     suggested: dict[str, tuple[str, ...]] = field(default_factory=dict)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
 import threading
@@ -9,7 +10,7 @@ from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any
 
-from tile2triton.diagnostics import ArgumentError, Diagnostic, TileError
+from tile2triton.diagnostics import ArgumentError, Diagnostic
 from tile2triton.frontend.builder import active
 from tile2triton.frontend.cache_keys import cache_key
 from tile2triton.frontend.compiled import CompiledKernel
@@ -39,7 +40,7 @@ class OperandKernel(TileLangFactory):
         self.captured = captured
         self.options = options
         self.signature = inspect.signature(captured.function)
-        self._known: dict[Hashable, tuple[Callable[..., Any], tuple[str, ...]]] = {}
+        self._known: dict[Hashable, Callable[..., Any]] = {}
         self._kernels: dict[Hashable, list[CompiledKernel]] = {}
         self._macro = Macro(captured)
         self._lock = threading.RLock()
@@ -56,10 +57,8 @@ class OperandKernel(TileLangFactory):
         known = self._known.get(key)
         if known is None:
             kernel = self._kernel(bound)
-            known = (kernel.launcher(), kernel.program.facts.parameters)
-            self._known[key] = known
-        launcher, names = known
-        return launcher(*(value for value in bound.values() if hasattr(value, "shape")))
+            known = self._known[key] = kernel.launcher()
+        return known(*(value for value in bound.values() if hasattr(value, "shape")))
 
     def compile(self, *arguments: Any, **keywords: Any) -> CompiledKernel:
         """The kernel for these arguments: tensors, or `T.Tensor(shape, dtype)` in their place."""
@@ -68,7 +67,7 @@ class OperandKernel(TileLangFactory):
     def reference(self, *arguments: Any, **keywords: Any) -> Any:
         """What a call means, on NumPy arrays or CPU tensors: its result, or a tuple of several."""
         bound = self._bound(arguments, keywords)
-        program = trace_whole(self.captured, _outlined(bound))
+        program = trace_whole(self.captured, _outlined(bound), frozenset())
         kernel = CompiledKernel(program, self.options)
         return kernel.reference(*(value for value in bound.values() if hasattr(value, "shape")))
 
@@ -90,10 +89,13 @@ class OperandKernel(TileLangFactory):
         outlines = _outlined(bound)
         with self._lock:
             kernels = self._kernels.setdefault(_pattern(outlines), [])
-            for kernel in kernels:
-                if _fits(kernel, outlines):
+            for kernel in reversed(kernels):
+                if not _differing(kernel, outlines):
                     return kernel
-            kernel = CompiledKernel(trace_whole(self.captured, outlines), self.options)
+            # A second size of an extent makes a kernel for all sizes of it.
+            free = frozenset().union(*(_differing(one, outlines) for one in kernels))
+            program = trace_whole(self.captured, outlines, free)
+            kernel = CompiledKernel(program, self.options)
             kernels.append(kernel)
         return kernel
 
@@ -157,16 +159,13 @@ def _magnitude(size: int) -> int:
     return min(size.bit_length(), 15)
 
 
-def _fits(kernel: CompiledKernel, outlines: dict[str, Any]) -> bool:
-    """Whether a kernel's constant extents are those of these tensors."""
+def _differing(kernel: CompiledKernel, outlines: dict[str, Any]) -> set[str]:
+    """The constant extents of a kernel that are others in these tensors."""
     facts = kernel.lowered_facts
     tensors = [value for value in outlines.values() if isinstance(value, Outline)]
-    for name, outline in zip(facts.parameters, tensors, strict=True):
-        for extent, size in zip(facts.tensors[name].shape, outline.shape, strict=True):
-            known = getattr(extent, "value", facts.constants.get(getattr(extent, "id", "")))
-            if known is not None and known != size:
-                return False
-    return True
-
-
-__all__ = ["OperandKernel", "TileError"]
+    return {
+        extent.id
+        for name, outline in zip(facts.parameters, tensors, strict=True)
+        for extent, size in zip(facts.tensors[name].shape, outline.shape, strict=True)
+        if isinstance(extent, ast.Name) and facts.constants.get(extent.id, size) != size
+    }

@@ -45,10 +45,17 @@ def trace_eager(captured: Captured, statics: dict[str, Any], consts: dict[str, i
         return _Trace(captured).eager(statics, consts)
 
 
-def trace_whole(captured: Captured, arguments: dict[str, Any]) -> Program:
-    """The program on whole operands for these arguments: `Outline`s of tensors, and statics."""
+def trace_whole(
+    captured: Captured, arguments: dict[str, Any], free: frozenset[str] = frozenset()
+) -> Program:
+    """The program on whole operands for these arguments: `Outline`s of tensors, and statics.
+
+    Extents with names in `free` are read at the launch where that is possible.
+    """
     with refusals_of(captured.function.__name__):
-        return _Trace(captured).whole(arguments)
+        program = _Trace(captured).whole(arguments)
+        program.facts.free_sizes = free
+        return program
 
 
 class _Trace:

@@ -138,6 +138,9 @@ def _batches(making: Making, left: Whole, right: Whole) -> tuple[tuple[Size, ...
                     "they are equal, or 1, or those of B divide those of A",
                 )
             groups.add(at)
+            # Keys and values have one number of heads.
+            kind = (making.sizes.name_of(own.name), other.value)
+            making.sizes.same(making.shared.setdefault(kind, other), other)
     return tuple(batch), groups
 
 
