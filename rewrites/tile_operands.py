@@ -13,10 +13,12 @@ import ast
 from rewrites.facts import Facts
 from rewrites.operands.body import Body, Writer
 from rewrites.operands.evaluate import Reader
+from rewrites.operands.limits import bound_of
 from rewrites.operands.online import hoist_factors
 from rewrites.operands.plan import Output, Plan, Schedule, plan_of
 from rewrites.operands.rename_bound import rename_bound
 from rewrites.operands.sizes import Sizes
+from rewrites.operands.streams import common_conditions
 from rewrites.operands.terms import Axis, Size
 from rewrites.operands.tiles import Tiles
 from rewrites.operands.values import ONE, Making, Whole
@@ -38,6 +40,7 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
     outputs = _outputs(making, facts, returned, last)
     plan = plan_of(outputs, Schedule(), function)
     _free_sizes(facts, plan, making)
+    plan.reversed = _reversed(plan)
     function.body = _written(plan, making, facts, function, last)
     tree.body = [*_constants(facts), function]
     return ast.fix_missing_locations(tree)
@@ -71,6 +74,21 @@ def _axes(whole: Whole) -> tuple[Axis | None, ...]:
         made.append(Axis(size, seen.get(size, 0), False))
         seen[size] = seen.get(size, 0) + 1
     return tuple(made)
+
+
+def _reversed(plan: Plan) -> set[Axis]:
+    """The tiled axes along which loops get longer, as under a causal mask."""
+    found: set[Axis] = set()
+    for axis, running in plan.loops.items():
+        for test in common_conditions(running):
+            limit = bound_of(test, axis)
+            if limit is not None and limit[0]:
+                found |= {
+                    part
+                    for part, count in limit[1].items()
+                    if isinstance(part, Axis) and count > 0 and plan.places[part].role == "tile"
+                }
+    return found
 
 
 def _free_sizes(facts: Facts, plan: Plan, making: Making) -> None:
@@ -112,7 +130,11 @@ def _written(
     for output in plan.outputs:
         writer.node = output.node
         tiles.store(output.tensor, output.term, output.axes, body)
-    header.body = body.statements
+    asserted: list[ast.stmt] = [
+        ast.Expr(writer.tree("T.static_assert(condition)", condition=condition))
+        for condition in writer.decided.values()
+    ]
+    header.body = [*asserted, *body.statements]
     return [place(header, node)]
 
 
@@ -137,9 +159,18 @@ def _grid(plan: Plan, writer: Writer, body: Body) -> ast.With:
         extents = [*extents[:2], product]
     for axis, index in zip(axes, indices, strict=True):
         one = plan.places[axis]
+        if axis in plan.reversed:
+            last = writer.tree("count - 1", count=_programs(plan, writer, axis))
+            index = writer.tree("last - i", last=last, i=index)
         if one.role == "tile":
             block = writer.constant(one.block)
-            body.starts[axis] = writer.tree("i * block", i=index, block=block)
+            start = writer.tree("i * block", i=index, block=block)
+            if axis in plan.reversed:
+                # The last tiles have the most work and go first.
+                first = writer.fresh("first")
+                writer.put(body, "first = start", first=first, start=start)
+                start = name(first)
+            body.starts[axis] = start
         else:
             body.starts[axis] = index
     call = writer.tree("T.Kernel(threads=n)", n=literal(plan.threads))

@@ -62,6 +62,13 @@ class Writer:
     # Tiles in the order in which they were made, and those that a repeated loop takes again.
     made: list[Tile] = field(default_factory=list)
     again: list[Tile] = field(default_factory=list)
+    # What was decided by the values of constants, for an emitted file whose constants are edited.
+    decided: dict[str, ast.expr] = field(default_factory=dict)
+
+    def decide(self, template: str, **trees: ast.expr | str) -> None:
+        """Note a condition that what is written relies on."""
+        condition = self.tree(template, **trees)
+        self.decided.setdefault(ast.unparse(condition), condition)
 
     def fresh(self, base: str) -> str:
         """`base`, or `base_1`, `base_2`, … where it is taken."""

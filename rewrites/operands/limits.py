@@ -37,11 +37,22 @@ class Limit:
 
 def limit_of(test: Term, axis: Axis, plan: Plan, body: Body, writer: Writer) -> Limit | None:
     """What a comparison of positions says of an axis, in each program; None: nothing simple."""
+    found = bound_of(test, axis)
+    if found is None:
+        return None
+    is_upper, bound = found
+    for part in bound:
+        if isinstance(part, Axis) and plan.places[part].role == "stream":
+            return None
+    return Limit(is_upper, bound, plan, body, writer)
+
+
+def bound_of(test: Term, axis: Axis) -> "tuple[bool, dict[Part, int]] | None":
+    """A comparison solved for an axis: whether it is at most a sum, or at least, and the sum."""
     if test.kind != "apply" or test.detail not in _SIGNS:
         return None
     sign, strict = _SIGNS[str(test.detail)]
-    left, right = test.operands
-    sides = (_linear(left), _linear(right))
+    sides = [_linear(operand) for operand in test.operands]
     if sides[0] is None or sides[1] is None:
         return None
     # sign * (left - right) + strict <= 0, solved for the axis.
@@ -52,13 +63,7 @@ def limit_of(test: Term, axis: Axis, plan: Plan, body: Body, writer: Writer) -> 
     own = total.pop(axis, 0)
     if own not in (1, -1):
         return None
-    rest = {part: -own * count for part, count in total.items() if count}
-    if any(
-        isinstance(part, Axis) and not body.is_open(part) and plan.places[part].role in ("stream",)
-        for part in rest
-    ):
-        return None
-    return Limit(own == 1, rest, plan, body, writer)
+    return own == 1, {part: -own * count for part, count in total.items() if count}
 
 
 Part = Axis | Size | int

@@ -52,6 +52,8 @@ class Plan:
     outputs: list[Output]
     places: dict[Axis, Place] = field(default_factory=dict)
     loops: dict[Axis, list[Running]] = field(default_factory=dict)
+    # Axes of which the last tiles have the most work, and go first.
+    reversed: set[Axis] = field(default_factory=set)
     threads: int = 128
     num_stages: int = 2
 

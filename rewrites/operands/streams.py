@@ -39,6 +39,8 @@ class _Loop:
         self.running = running
         self.body = body
         self.held: dict[Term, Held] = {}
+        # Whether tiles end where the extent does.
+        self.is_even = False
 
     def write(self) -> None:
         for one in self.running:
@@ -88,17 +90,9 @@ class _Loop:
 
     def _tests(self) -> set[Term]:
         """The conditions without which a tile counts in none of the reductions."""
-        found: list[set[Term]] = []
-        for one in self.running:
-            identity = IDENTITIES[how_of(one.term)]
-            own: set[Term] = set()
-            for operand in one.term.operands:
-                own |= conditions(operand, identity)
-            found.append(own)
-        common = set.intersection(*found) if found else set()
         return {
             test
-            for test in common
+            for test in common_conditions(self.running)
             if limit_of(test, self.axis, self.plan, self.body, self.writer) is not None
         }
 
@@ -110,12 +104,13 @@ class _Loop:
         known = {"block": block, "size": size.tree}
         stop = writer.tree("T.ceildiv(size, block)", **known)
         whole = writer.tree("size // block", **known)
-        is_even = (
+        self.is_even = (
             size.value % self.plan.places[self.axis].block.value == 0
             and size.name not in writer.facts.dims
         )
-        if is_even:
+        if self.is_even:
             whole = stop
+            self.writer.decide("size % block == 0", **known)
         first: ast.expr = literal(0)
         inner: ast.expr | None = None
         ordered = sorted(tests, key=lambda test: str(test.detail))
@@ -133,7 +128,7 @@ class _Loop:
                 edge = writer.tree("T.ceildiv(a, block)", a=limit.greatest(), block=block)
                 inner = edge if inner is None else writer.tree("T.max(a, b)", a=inner, b=edge)
         if not tests:
-            if is_even or not self._needs_guards():
+            if self.is_even or not self._needs_guards():
                 stop = writer.tree("T.ceildiv(size, block)", **known)
                 return [Range(first, stop, True)]
             return [Range(first, whole, True), Range(whole, stop, False)]
@@ -194,7 +189,7 @@ class _Loop:
             if is_whole:
                 if tests:
                     operands = without(self.terms, operands, tests, list(self.held))
-            else:
+            elif not self.is_even:
                 identity = IDENTITIES[how_of(one.term)]
                 operands = [guarded(self.terms, x, self.axis, identity) for x in operands]
             made[one.term] = tuple(operands)
@@ -303,6 +298,16 @@ class _Loop:
             "a * b", a=subscript(held.name, index), b=subscript(by.name, factor)
         )
         self._each(inside, held.axes, [ast.Assign([target], product)])
+
+
+def common_conditions(running: list[Running]) -> set[Term]:
+    """The conditions that hold wherever something counts in one of the reductions."""
+    found = []
+    for one in running:
+        identity = IDENTITIES[how_of(one.term)]
+        own = [conditions(operand, identity) for operand in one.term.operands]
+        found.append(set().union(*own))
+    return set.intersection(*found) if found else set()
 
 
 def how_of(term: Term) -> str:
