@@ -18,12 +18,12 @@ from rewrites.operands.online import hoist_factors
 from rewrites.operands.plan import Output, Plan, Schedule, plan_of
 from rewrites.operands.rename_bound import rename_bound
 from rewrites.operands.sizes import Sizes
-from rewrites.operands.streams import common_conditions
+from rewrites.operands.streams import close_loop, common_conditions, open_loop
 from rewrites.operands.terms import Axis, Size
 from rewrites.operands.tiles import Tiles
 from rewrites.operands.values import ONE, Making, Whole
 from rewrites.quote import literal, name, place
-from rewrites.tree import function_of
+from rewrites.tree import function_of, is_whole
 
 _BLOCKS = ("bx", "by", "bz")
 
@@ -31,9 +31,9 @@ _BLOCKS = ("bx", "by", "bz")
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
     """Write the tile program of what the function returns; others stay as they are."""
     function = function_of(tree)
-    last = function.body[-1]
-    if not (isinstance(last, ast.Return) and last.value is not None):
+    if not is_whole(function):
         return tree
+    last = function.body[-1]
     making = Making(sizes=Sizes())
     reader = Reader(facts, making)
     returned = reader.program(function)
@@ -127,15 +127,29 @@ def _written(
     body = Body()
     header = _grid(plan, writer, body)
     tiles = Tiles(plan, making.terms, writer)
+    looped: dict[Axis | None, list[Output]] = {}
     for output in plan.outputs:
-        writer.node = output.node
-        tiles.store(output.tensor, output.term, output.axes, body)
+        looped.setdefault(_streamed(plan, output), []).append(output)
+    for axis, outputs in looped.items():
+        inside = body if axis is None else open_loop(tiles, axis, body)
+        for output in outputs:
+            writer.node = output.node
+            tiles.store(output.tensor, output.term, output.axes, inside)
+        if axis is not None:
+            close_loop(tiles, axis, inside)
     asserted: list[ast.stmt] = [
         ast.Expr(writer.tree("T.static_assert(condition)", condition=condition))
         for condition in writer.decided.values()
     ]
     header.body = [*asserted, *body.statements]
     return [place(header, node)]
+
+
+def _streamed(plan: Plan, output: Output) -> Axis | None:
+    """The axis of an output that is run over in a loop, for each row is too long for a tile."""
+    found = [axis for axis in output.axes if axis and plan.places[axis].role == "stream"]
+    assert len(found) < 2
+    return found[0] if found else None
 
 
 def _grid(plan: Plan, writer: Writer, body: Body) -> ast.With:

@@ -10,6 +10,12 @@ def function_of(tree: ast.Module) -> ast.FunctionDef:
     return function
 
 
+def is_whole(function: ast.FunctionDef) -> bool:
+    """Whether a function is a program on whole operands: it returns what it computes."""
+    last = function.body[-1]
+    return isinstance(last, ast.Return) and last.value is not None
+
+
 def kernels_of(tree: ast.Module) -> list[ast.FunctionDef]:
     """The Triton kernels of a lowered module."""
     return [node for node in tree.body if isinstance(node, ast.FunctionDef)]

@@ -1,6 +1,7 @@
 """The blocks of statements that a tile program is made of, and the tiles that each block knows."""
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rewrites.facts import Facts, Tile
@@ -10,18 +11,27 @@ from rewrites.quote import expr, literal, name, place, stmts
 
 @dataclass(frozen=True)
 class Held:
-    """Where a term is kept: a tile with an axis for each dimension, or without any a scalar."""
+    """Where a term is kept: a tile with an axis for each dimension, or without any a scalar.
+
+    A scalar that is a `cell` is the one element of a tile.
+    """
 
     name: str
     axes: tuple[Axis, ...]
+    is_cell: bool = False
+
+    def element(self, lanes: Mapping[Axis, str]) -> ast.expr:
+        """The element for variables of the axes."""
+        if self.axes:
+            return subscript(self.name, [name(lanes[axis]) for axis in self.axes])
+        return subscript(self.name, [literal(0)]) if self.is_cell else name(self.name)
 
 
 @dataclass
 class Body:
     """Statements of one depth: of the kernel, or of a loop in it.
 
-    `starts` says where the axes that are open here begin, `checked` which of them may be longer
-    than their extent. What is known outside is known inside.
+    `starts` says where the axes that are open here begin. What is known outside is known inside.
     """
 
     outer: "Body | None" = None
@@ -30,7 +40,8 @@ class Body:
     starts: dict[Axis, ast.expr] = field(default_factory=dict)
     # Reductions whose running values change in this loop.
     running: set[Term] = field(default_factory=set)
-    checked: set[Axis] = field(default_factory=set)
+    # The variable of the loop that this is the body of.
+    counter: str = ""
 
     def find(self, term: Term) -> Held | None:
         body: Body | None = self

@@ -22,7 +22,11 @@ def guarded(terms: Terms, term: Term, axis: Axis, identity: float) -> Term:
         if any(index.kind == "axis" and index.detail == axis for index in term.operands):
             return term
     if term.kind == "cast":
-        return terms.like(term, (guarded(terms, term.operands[0], axis, identity),))
+        inner = guarded(terms, term.operands[0], axis, identity)
+        if inner is term.operands[0]:
+            return term
+        if term.operands[0].kind != "load":
+            return terms.like(term, (inner,))
     if term.kind == "apply":
         inner = _inner_guard(terms, term, axis, identity)
         if inner is not None:

@@ -10,6 +10,8 @@ from rewrites.operands.terms import Axis, Size, Term, reduced_axis, subterms
 
 # A row of so many elements is held on the chip; a longer one is run over in a loop.
 WHOLE_ROW = 16384
+# A tile without matrix products has about so many elements.
+TILE = 2048
 # A dimension of a matrix that tensor cores multiply is held whole up to here.
 WHOLE_MATRIX = 512
 
@@ -101,6 +103,8 @@ class _Planning:
         roles = {**self._roles_of_outputs(), **self._roles_of_bound()}
         for axis in self.own:
             roles[axis] = "whole" if axis.size.value <= WHOLE_ROW else "stream"
+        if not self.dots:
+            self._tile_rows(roles)
         sizes = self._block_sizes(roles)
         for axis in (*self.axes, *self.bound):
             self.plan.places[axis] = Place(roles[axis], sizes[axis])
@@ -120,16 +124,29 @@ class _Planning:
                 own = [axis for axis in matrix if self._side(axis) == side]
                 tiled += own[-1:]
         else:
-            tiled = self.axes[-1:]
+            tiled = []
         roles = {axis: "tile" if axis in tiled else "grid" for axis in self.axes}
         for axis in matrix:
             # Another tile along an axis would compute again what does not depend on it.
             if any(axis not in dot.axes for dot in self.dots if self._is_used_along(dot, axis)):
                 roles[axis] = "whole"
                 self._refuse_too_long(axis, WHOLE_MATRIX)
-        if not self.dots and self.own and tiled and tiled[0] not in self.own:
-            pass
         return roles
+
+    def _tile_rows(self, roles: dict[Axis, str]) -> None:
+        """Give each program as many rows as make a tile, the innermost axes first."""
+        self.blocks: dict[Axis, int] = {}
+        room = TILE
+        for axis, role in roles.items():
+            if role in ("whole", "stream"):
+                room //= min(next_power_of_two(axis.size.value), 32 if axis in self.bound else TILE)
+        for axis in reversed(self.axes):
+            if roles[axis] != "grid" or room <= 1:
+                continue
+            block = min(room, next_power_of_two(axis.size.value))
+            roles[axis] = "tile"
+            self.blocks[axis] = block
+            room //= block
 
     def _roles_of_bound(self) -> dict[Axis, str]:
         roles = {}
@@ -142,8 +159,16 @@ class _Planning:
             elif any(term.kind == "dot" for term in over):
                 roles[axis] = "stream"
             else:
-                roles[axis] = "whole" if axis.size.value <= WHOLE_ROW else "stream"
+                is_row = axis.size.value <= WHOLE_ROW and self._is_innermost(axis)
+                roles[axis] = "whole" if is_row else "stream"
         return roles
+
+    def _is_innermost(self, axis: Axis) -> bool:
+        """Whether what is loaded along an axis lies side by side, or there is little of it."""
+        if axis.size.value <= 32:
+            return True
+        loads = [term for term in self.found if term.kind == "load" and axis in term.axes]
+        return all(axis in load.operands[-1].axes for load in loads)
 
     def _is_used_along(self, dot: Term, axis: Axis) -> bool:
         """Whether what is computed from a dot has this axis."""
@@ -164,28 +189,27 @@ class _Planning:
 
     def _block_sizes(self, roles: dict[Axis, str]) -> dict[Axis, Size]:
         sizes = {}
-        names = iter(("block_M", "block_N", "block_L"))
+        names = iter(("block_M", "block_N", *(f"block_{letter}" for letter in "LHGB")))
         tiled = [axis for axis in self.axes if roles[axis] == "tile"]
         for axis in self.axes:
             if roles[axis] == "tile":
-                name = next(names) if len(tiled) > 1 or self.dots else "block_N"
-                sizes[axis] = Size(self._block(axis, 128 if self.dots else 1024), name)
+                name = next(names) if len(tiled) > 1 or self.dots or self.own else "block_N"
+                most = 128 if self.dots else self.blocks[axis]
+                sizes[axis] = Size(self._block(axis, most), name)
             elif roles[axis] == "stream":
                 sizes[axis] = Size(self._block(axis, 4096), "block_N")
             else:
                 sizes[axis] = axis.size
-        streams = [axis for axis in self.bound if roles[axis] == "stream"]
         for axis in self.bound:
             if roles[axis] == "stream":
                 is_dot = bool(self.dots)
                 used = {size.name for size in sizes.values()}
                 wanted = ("block_N", "block_K") if self._is_chained(axis) else ("block_K",)
                 name = next((one for one in wanted if one not in used), f"block_{len(used)}")
-                most = 64 if is_dot else 4096
+                most = 64 if is_dot else 4096 if self._is_innermost(axis) else 32
                 sizes[axis] = Size(self._block(axis, most), name)
             else:
                 sizes[axis] = axis.size
-        assert len(streams) >= 0
         return sizes
 
     def _is_chained(self, axis: Axis) -> bool:
@@ -221,6 +245,8 @@ class _Planning:
             plan.threads = 256 if elements >= 128 * 128 else 128
             plan.num_stages = 3 if not any(map(self._is_chained, plan.loops)) else 2
         else:
-            plan.threads = min(512, max(128, elements // 16 // 32 * 32))
+            for axis in self.bound:
+                elements *= plan.places[axis].block.value
+            plan.threads = min(512, max(128, next_power_of_two(elements) // 16))
         plan.threads = schedule.threads or plan.threads
         plan.num_stages = schedule.num_stages or plan.num_stages

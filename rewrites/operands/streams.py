@@ -20,6 +20,31 @@ def stream(tiles: Tiles, axis: Axis, body: Body) -> None:
         _Loop(tiles, axis, [one for one in running if one.level == level], body).write()
 
 
+def open_loop(tiles: Tiles, axis: Axis, body: Body) -> Body:
+    """The body of a loop that stores along an axis, behind the reductions over it."""
+    running = tiles.plan.loops.get(axis, [])
+    if any(one.term not in body.known for one in running):
+        stream(tiles, axis, body)
+    counter = tiles.writer.fresh("k")
+    block = tiles.writer.constant(tiles.plan.places[axis].block)
+    start = tiles.writer.tree("k * block", k=name(counter), block=block)
+    inside = Body(body, starts={axis: start})
+    inside.counter = counter
+    return inside
+
+
+def close_loop(tiles: Tiles, axis: Axis, inside: Body) -> None:
+    """Put the loop behind what stands before it."""
+    writer = tiles.writer
+    block = writer.constant(tiles.plan.places[axis].block)
+    count = writer.tree("T.ceildiv(size, block)", size=axis.size.tree, block=block)
+    header = writer.tree("T.Pipelined(n, num_stages=s)", n=count, s=literal(tiles.plan.num_stages))
+    loop = ast.For(ast.Name(inside.counter, ast.Store()), header, inside.statements, [])
+    loop.type_comment = None
+    assert inside.outer is not None
+    inside.outer.statements.append(place(loop, writer.node))
+
+
 @dataclass(frozen=True)
 class Range:
     """Tiles from `start` to `stop`; those that are not `is_whole` need their conditions."""
@@ -72,7 +97,7 @@ class _Loop:
             if identity < 0:
                 value = ast.UnaryOp(ast.USub(), value)
             self.writer.put(self.body, "T.fill(tile, value)", tile=tile, value=value)
-        return Held(tile, axes)
+        return Held(tile, axes, is_cell=not axes)
 
     def _side(self, operand: Term) -> Axis:
         (axis,) = [one for one in self.plan.lanes(operand.axes) if one != self.axis]

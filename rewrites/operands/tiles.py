@@ -52,10 +52,7 @@ class Tiles:
     def element(self, term: Term, body: Body, lanes: Lanes) -> ast.expr:
         """The expression of one element; `lanes` are the variables of the loop around it."""
         if self.is_kept(term) or body.find(term) is not None:
-            held = self.held(term, body)
-            if not held.axes:
-                return name(held.name)
-            return subscript(held.name, [name(lanes[axis]) for axis in held.axes])
+            return self.held(term, body).element(lanes)
         if term.kind == "number":
             assert isinstance(term.detail, (bool, int, float))
             return self._number(term.detail)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rewrites.facts import Program, Tensor
+from rewrites.tree import function_of, is_whole
 from tile2triton.reference.arrays import Argument, address, scalar, to_torch
 from tile2triton.reference.errors import (
     AssumptionFailedError,
@@ -22,6 +23,7 @@ from tile2triton.reference.sequence import in_sequence
 from tile2triton.reference.state import State, find_statics
 from tile2triton.reference.statements import execute_block
 from tile2triton.reference.values import numpy_dtype, unset
+from tile2triton.reference.whole import run_whole
 
 __all__ = [
     "AssumptionFailedError",
@@ -47,6 +49,9 @@ def run(
     `ProgramError` where the program does what a GPU would not report, and `TypeError` or
     `ValueError` for arguments that do not fit.
     """
+    function = function_of(program.tree)
+    if is_whole(function):
+        return _run_whole(program, function, arrays)
     program = in_sequence(program)
     facts = program.facts
     given = _by_name(facts.parameters, arrays)
@@ -78,7 +83,7 @@ def run(
         state.names[name] = np.int32((int(state.names[name]) - rest) // equation.factor)
     for name, size in (dims_overrides or {}).items():
         state.names[name] = np.int32(size)
-    function = next(node for node in program.tree.body if isinstance(node, ast.FunctionDef))
+    function = function_of(program.tree)
     try:
         for tensor in facts.tensors.values():
             if facts.tensors[tensor.storage].role != "pointer":
@@ -91,6 +96,18 @@ def run(
         if state.tensors[name].written:
             argument.write_back()
     return tuple(state.tensors[name].array for name in facts.outputs)
+
+
+def _run_whole(
+    program: Program, function: ast.FunctionDef, arrays: Sequence[Any] | Mapping[str, Any]
+) -> tuple[np.ndarray[Any, Any], ...]:
+    facts = program.facts
+    given = _by_name(facts.parameters, arrays)
+    arguments = {
+        name: Argument(name, value, facts.tensors[name].dtype).array
+        for name, value in given.items()
+    }
+    return run_whole(function, facts, arguments)
 
 
 def _by_name(
