@@ -1,11 +1,24 @@
-"""Turn a program on whole operands into tiles: what each program of a grid loads, computes, stores.
+"""Turn a program on whole operands into tiles: what each program of a grid loads and stores.
 
 before:
-    M = 256
-    K = 128
-    N = 512
-    def k(A: T.Tensor((M, K), "float16"), B: T.Tensor((K, N), "float16"), C: T.Tensor((M, N), "float16")):
-        return A @ B
+    N = 64
+    def k(X: T.Tensor((N,), "float16"), C: T.Tensor((N,), "float16")):
+        Y = X * 2
+        return Y + X
+
+after:
+    block_N = 64
+    def k(X: T.Tensor((N,), 'float16'), C: T.Tensor((N,), 'float16')):
+        with T.Kernel(T.ceildiv(N, block_N), threads=128) as bx:
+            X_local = T.alloc_fragment((block_N,), 'float32')
+            T.copy(X[bx * block_N:bx * block_N + block_N], X_local)
+            Y = T.alloc_fragment((block_N,), 'float32')
+            for i in T.Parallel(block_N):
+                Y[i] = X_local[i] * 2
+            value = T.alloc_fragment((block_N,), 'float32')
+            for i in T.Parallel(block_N):
+                value[i] = Y[i] + X_local[i]
+            T.copy(value, C[bx * block_N:bx * block_N + block_N])
 """
 
 import ast
@@ -14,6 +27,7 @@ from rewrites.facts import Facts
 from rewrites.operands.body import Body, Writer
 from rewrites.operands.evaluate import Reader
 from rewrites.operands.limits import bound_of
+from rewrites.operands.multiply_vectors import multiply_vectors
 from rewrites.operands.online import hoist_factors
 from rewrites.operands.plan import Output, Plan, Schedule, plan_of
 from rewrites.operands.rename_bound import rename_bound
@@ -23,7 +37,7 @@ from rewrites.operands.terms import Axis, Size
 from rewrites.operands.tiles import Tiles
 from rewrites.operands.values import ONE, Making, Whole
 from rewrites.quote import literal, name, place
-from rewrites.tree import function_of, is_whole
+from rewrites.tree import function_of, is_whole, names_in
 
 _BLOCKS = ("bx", "by", "bz")
 
@@ -39,9 +53,12 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
     returned = reader.program(function)
     outputs = _outputs(making, facts, returned, last)
     plan = plan_of(outputs, Schedule(), function)
+    asserted = [one for one in function.body if isinstance(one, ast.Expr)]
+    # What Python decided from a size holds for that size.
+    making.fixed.update(*map(names_in, asserted))
     _free_sizes(facts, plan, making)
     plan.reversed = _reversed(plan)
-    function.body = _written(plan, making, facts, function, last)
+    function.body = _written(plan, making, facts, function, asserted)
     tree.body = [*_constants(facts), function]
     return ast.fix_missing_locations(tree)
 
@@ -56,6 +73,7 @@ def _outputs(
         whole.at(tuple(zero if one is None else making.terms.position(one) for one in own))
         for whole, own in zip(returned, axes, strict=True)
     ]
+    roots = multiply_vectors(making.terms, roots)
     roots = hoist_factors(making.terms, rename_bound(making.terms, roots))
     return [
         Output(tensor, root, own, node)
@@ -120,11 +138,19 @@ def _constants(facts: Facts) -> list[ast.stmt]:
 
 
 def _written(
-    plan: Plan, making: Making, facts: Facts, function: ast.FunctionDef, node: ast.AST
+    plan: Plan,
+    making: Making,
+    facts: Facts,
+    function: ast.FunctionDef,
+    decided: list[ast.Expr],
 ) -> list[ast.stmt]:
+    node = function.body[-1]
     used = {function.name, *facts.tensors, *facts.constants, *facts.scalars}
     writer = Writer(facts, used, node)
     body = Body()
+    for one in plan.places.values():
+        if one.block.name:
+            writer.constant(one.block)
     header = _grid(plan, writer, body)
     tiles = Tiles(plan, making.terms, writer)
     looped: dict[Axis | None, list[Output]] = {}
@@ -141,7 +167,7 @@ def _written(
         ast.Expr(writer.tree("T.static_assert(condition)", condition=condition))
         for condition in writer.decided.values()
     ]
-    header.body = [*asserted, *body.statements]
+    header.body = [*decided, *asserted, *body.statements]
     return [place(header, node)]
 
 
@@ -161,8 +187,8 @@ def _grid(plan: Plan, writer: Writer, body: Body) -> ast.With:
     if len(axes) > 3:
         rest = extents[2:]
         product = rest[0]
-        for one in rest[1:]:
-            product = writer.tree("a * b", a=product, b=one)
+        for extent in rest[1:]:
+            product = writer.tree("a * b", a=product, b=extent)
         # The grid has three dimensions: the last is taken apart.
         left: ast.expr = name(names[2])
         indices = indices[:2]

@@ -21,6 +21,7 @@ KINDS = {
     "kernel": "Kernels and tensors",
     "allocation": "Tiles and variables",
     "loop": "Loops",
+    "whole": "Operators on whole operands",
     "statement": "Statements on tiles and tensors",
     "expression": "Expressions",
     "scope": "Roles of threads",
@@ -43,6 +44,10 @@ def operators_page() -> str:
         for name, operator in rows:
             lines += ["", f"### T.{name}", "", "```", f"T.{name}{signature(operator)}", "```"]
             lines += ["", inspect.getdoc(operator.surface) or ""]
+            if operator.whole is not None and kind != "whole":
+                shown = inspect.Signature(_bare(operator.whole.signature))
+                lines += ["", "On whole operands:", "", "```", f"T.{name}{shown}", "```", ""]
+                lines.append(inspect.getdoc(operator.whole.surface) or "")
             if operator.aliases:
                 lines += ["", "Also: " + ", ".join(f"`T.{a}`" for a in operator.aliases) + "."]
     return "\n".join(lines).rstrip() + "\n"
@@ -50,9 +55,11 @@ def operators_page() -> str:
 
 def signature(operator: Operator) -> inspect.Signature:
     """The parameters and their defaults, without the annotations."""
-    full = inspect.signature(operator.surface)
-    bare = [p.replace(annotation=inspect.Parameter.empty) for p in full.parameters.values()]
-    return full.replace(parameters=bare, return_annotation=inspect.Signature.empty)
+    return inspect.Signature(_bare(inspect.signature(operator.surface)))
+
+
+def _bare(full: inspect.Signature) -> list[inspect.Parameter]:
+    return [p.replace(annotation=inspect.Parameter.empty) for p in full.parameters.values()]
 
 
 def errors_page() -> str:

@@ -8,6 +8,8 @@ import pytest
 
 from benchmarks.acceptance import judged, row_of_tests, text_tests
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 
 EXAMPLE = """\

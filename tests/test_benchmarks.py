@@ -18,6 +18,8 @@ from benchmarks.count_lines import PAIRS, TILES, TRITON, count
 from benchmarks.pool import Outcome, Task, run_all
 from tests.child_process import environment_of_a_child
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 
 

@@ -66,7 +66,7 @@ def wrong(X):
 """
 
 # Each runs scripts in processes of their own, which takes seconds.
-pytestmark = pytest.mark.compile
+pytestmark = [pytest.mark.compile, pytest.mark.slow]
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ import pytest
 
 from tests.child_process import environment_of_a_child
 
+pytestmark = pytest.mark.slow
+
 ADD = """\
 import sys
 

@@ -12,6 +12,8 @@ import pytest
 from tests.random_trees import Trees
 from tile2triton.printer import to_source
 
+pytestmark = pytest.mark.slow
+
 RUFF = shutil.which("ruff", path=Path(sys.executable).parent) or shutil.which("ruff")
 needs_ruff = pytest.mark.skipif(RUFF is None, reason="ruff is not installed")
 

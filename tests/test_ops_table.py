@@ -8,7 +8,7 @@ from tile2triton.ops import OPERATORS
 
 KINDS = (
     *("expression", "statement", "allocation", "loop", "kernel", "hint"),
-    *("protocol", "scope", "thread"),
+    *("protocol", "scope", "thread", "whole"),
 )
 NUMBERS = {1: [(0.5,), (0.25,)], 2: [(0.75, 0.5), (-0.5, 0.25)], 3: [(0.5, 0.25, 0.75)]}
 INTEGERS = {1: [(5,), (0,)], 2: [(7, 3), (6, 3)], 3: [(1, 2, 3)]}
@@ -25,6 +25,9 @@ def test_every_operator_is_documented(name):
     assert name in (operator.name, *operator.aliases)
     assert operator.kind in KINDS
     documentation = inspect.getdoc(operator.surface)
+    if operator.kind == "whole":
+        assert documentation and documentation.endswith(".")
+        return
     assert "| form | meaning | Triton |" in documentation
     table = [line for line in documentation.splitlines() if line.startswith("|")]
     assert len(table) > 2
@@ -34,6 +37,11 @@ def test_every_operator_is_documented(name):
 @pytest.mark.parametrize("name", sorted(OPERATORS))
 def test_expressions_and_statements_have_a_reference_meaning(name):
     operator = OPERATORS[name]
+    if operator.whole is not None:
+        forms = (operator.whole.surface, operator.whole.make, operator.whole.reference)
+        names = [list(inspect.signature(one).parameters) for one in forms]
+        # What makes the operand takes the same arguments behind the first.
+        assert names[0] == names[1][1:] == names[2]
     has_meaning = operator.kind in ("expression", "statement", "hint", "protocol")
     assert (operator.reference is not None) == has_meaning
 

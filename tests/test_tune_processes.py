@@ -15,7 +15,7 @@ from tile2triton.tune.machine import Machine
 from tile2triton.tune.settings import Settings
 from tile2triton.tune.stored_tensors import stored_tensors
 
-pytestmark = pytest.mark.compile
+pytestmark = [pytest.mark.compile, pytest.mark.slow]
 
 H200 = Machine("H200", ("cuda", 90, 32), devices=("cpu",), processes=2)
 

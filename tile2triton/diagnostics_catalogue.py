@@ -1410,4 +1410,127 @@ CATALOGUE: dict[str, Entry] = {
         wrong="T.copy(A, tile)\nT.sync_grid()\nT.copy(tile, C)",
         right="T.sync_grid()\nT.copy(A, tile)\nT.copy(tile, C)",
     ),
+    "T2T801": Entry(
+        title="Whole operands do not have one shape",
+        explanation=(
+            "Operands of one operation are broadcast to one shape: extents are compared from the "
+            "last one, and are equal, or one of them is 1."
+        ),
+        wrong="X[:, 0:3] + Y[:, 0:4]",
+        right="X + bias[None, :]",
+    ),
+    "T2T802": Entry(
+        title="An index of a whole operand",
+        explanation=(
+            "Whole operands are indexed with numbers inside of their extents and with slices of "
+            "step 1, at most one index for each dimension."
+        ),
+        wrong="X[::2]",
+        right="X[..., 0 : X.shape[-1] // 2]",
+    ),
+    "T2T803": Entry(
+        title="A whole operand where Python needs a number",
+        explanation=(
+            "The value of a whole operand is known at run time only, so that Python can neither "
+            "decide on it nor loop over it. Its extents are numbers."
+        ),
+        wrong="if X > 0:\n    Y = X",
+        right="Y = T.where(X > 0, X, 0)",
+    ),
+    "T2T804": Entry(
+        title="An operator and whole operands",
+        explanation=(
+            "An operator of tiles belongs into a kernel with T.Kernel, and one of whole operands "
+            "into a function without it."
+        ),
+        wrong="def f(X):\n    T.clear(X)",
+        right="def f(X):\n    return T.zeros_like(X)",
+    ),
+    "T2T805": Entry(
+        title="A kernel on whole operands returns its results",
+        explanation=(
+            "What such a function returns becomes tensors that the launcher allocates, so that it "
+            "has to be computed from the arguments."
+        ),
+        wrong="def f(X):\n    T.relu(X)",
+        right="def f(X):\n    return T.relu(X)",
+    ),
+    "T2T807": Entry(
+        title="A number where a whole operand is wanted",
+        explanation=(
+            "An operator over an extent, such as a softmax, takes an operand that has extents."
+        ),
+        wrong="T.softmax(2.0)",
+        right="T.softmax(X)",
+    ),
+    "T2T808": Entry(
+        title="No such axis",
+        explanation=("Axes are numbered from 0, or from -1 for the last one backwards."),
+        wrong="T.softmax(X, axis=2)  # X has two dimensions",
+        right="T.softmax(X, axis=-1)",
+    ),
+    "T2T810": Entry(
+        title="A program on whole operands that is no one kernel",
+        explanation=(
+            "One matrix product feeds another, or is needed along all of an extent, in such a way "
+            "that a program of the grid would have to hold more than fits on the chip. Two "
+            "kernels, the first of which returns what the second takes, do it."
+        ),
+        wrong="def mlp(X, W, V):\n    return T.relu(X @ W) @ V",
+        right="def hidden(X, W):\n    return T.relu(X @ W)\n\ndef output(H, V):\n    return H @ V",
+    ),
+    "T2T820": Entry(
+        title="T.gemm multiplies matrices",
+        explanation=(
+            "The last two dimensions of both operands are those of matrices. A vector is a matrix "
+            "of one column or one row."
+        ),
+        wrong="T.gemm(A, v)",
+        right="T.gemm(A, v[:, None])",
+    ),
+    "T2T821": Entry(
+        title="Nothing to contract",
+        explanation=(
+            "The last extent of A has to be the second to last of B, or the last one where B is "
+            "given as (..., N, K)."
+        ),
+        wrong="T.gemm(A, B)  # A: (M, 64), B: (32, N)",
+        right="T.gemm(A, B)  # A: (M, 64), B: (64, N)",
+    ),
+    "T2T822": Entry(
+        title="Two ways to contract",
+        explanation=(
+            "Both dimensions of B's matrices have the extent of A's last one. Which of them is "
+            "meant must be said."
+        ),
+        wrong="T.gemm(Q, K)  # Q: (64, 64), K: (64, 64)",
+        right="T.gemm(Q, K, transpose_B=True)",
+    ),
+    "T2T823": Entry(
+        title="Operands of two types",
+        explanation=("Tensor cores multiply elements of one type."),
+        wrong="T.gemm(half, single)",
+        right="T.gemm(half, T.cast(single, half.dtype))",
+    ),
+    "T2T824": Entry(
+        title="Batches that do not meet",
+        explanation=(
+            "The dimensions before the matrices are batches: they are equal, or 1, or those of B "
+            "divide those of A, so that several matrices of A share one of B."
+        ),
+        wrong="T.gemm(A, B)  # A: (4, M, K), B: (3, K, N)",
+        right="T.gemm(A, B)  # A: (4, M, K), B: (2, K, N)",
+    ),
+    "T2T825": Entry(
+        title="An approximation that T.gelu does not have",
+        explanation=("There are the exact function and torch's approximation by tanh."),
+        wrong='T.gelu(x, approximate="fast")',
+        right='T.gelu(x, approximate="tanh")',
+    ),
+    "T2T826": Entry(
+        title="T.arange takes an extent",
+        explanation=("It numbers the elements along an extent, from 0 on."),
+        wrong="T.arange(x)",
+        right="T.arange(x.shape[-1])",
+    ),
 }

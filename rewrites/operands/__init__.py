@@ -1,1 +1,1 @@
-"""Programs on whole operands: what their values are, element by element, and how tiles compute them."""
+"""Programs on whole operands: what their elements are, and how tiles compute them."""

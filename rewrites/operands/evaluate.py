@@ -1,12 +1,13 @@
 """Read a program on whole operands: what each name of it is, and what it returns."""
 
 import ast
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from rewrites.facts import Facts
-from rewrites.operands.terms import Size
+from rewrites.operands.terms import Extent, Size
 from rewrites.operands.values import Making, Operand, Whole
 from rewrites.operands.views import sliced
 
@@ -30,6 +31,26 @@ COMPARING = {
     ast.GtE: ">=",
     ast.Eq: "==",
     ast.NotEq: "!=",
+}
+
+_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
 }
 
 
@@ -86,7 +107,8 @@ class Reader:
             case ast.Name(id=name):
                 if name in self.names:
                     return self.names[name]
-                return self.facts.constants[name]
+                constant = self.facts.constants[name]
+                return Extent(constant, name) if type(constant) is int else constant
             case ast.Tuple(elts=items):
                 return tuple(self.value(item) for item in items)
             case ast.UnaryOp(op=op, operand=inner):
@@ -102,8 +124,8 @@ class Reader:
                 indices = self._indices(index)
                 making.node = tree
                 return sliced(making, operand, indices)
-            case ast.Call(func=ast.Attribute(attr=operator)):
-                return self._called(tree, operator)
+            case ast.Call(func=ast.Attribute(attr=name)):
+                return self._called(tree, name)
         raise AssertionError(f"no expression of whole operands: {ast.unparse(tree)}")
 
     def _unary(self, tree: ast.expr, op: ast.unaryop, operand: Operand) -> Operand:
@@ -112,9 +134,9 @@ class Reader:
         self.making.node = tree
         return self.making.pointwise("-x" if isinstance(op, ast.USub) else "~x", operand)
 
-    def _at(self, tree: ast.expr, operator: str, *operands: Operand) -> Operand:
+    def _at(self, tree: ast.expr, symbol: str, *operands: Operand) -> Operand:
         self.making.node = tree
-        return arithmetic(self.making, operator, *operands)
+        return arithmetic(self.making, symbol, *operands)
 
     def _indices(self, index: ast.expr) -> tuple[Any, ...]:
         items = index.elts if isinstance(index, ast.Tuple) else [index]
@@ -127,34 +149,27 @@ class Reader:
         return self.value(tree)
 
     def _called(self, tree: ast.Call, name: str) -> Any:
-        operator: Any = self.facts.operators[name]
+        form: Any = self.facts.operators[name]
         arguments = [self.value(one) for one in tree.args]
         keywords = {one.arg: self.value(one.value) for one in tree.keywords if one.arg}
         self.making.node = tree
-        return called(self.making, operator, arguments, keywords)
+        return called(self.making, form, arguments, keywords)
 
 
-def called(
-    making: Making, operator: Any, arguments: list[Any], keywords: Mapping[str, Any]
-) -> Operand:
+def called(making: Making, form: Any, arguments: list[Any], keywords: Mapping[str, Any]) -> Operand:
     """What an operator makes of whole operands."""
-    if operator.whole is not None:
-        made: Operand = operator.whole.make(making, *arguments, **keywords)
+    if form.whole is not None:
+        made: Operand = form.whole.make(making, *arguments, **keywords)
         return made
-    return making.pointwise(f"T.{operator.name}", *arguments)
+    return making.pointwise(f"T.{form.name}", *arguments)
 
 
-def arithmetic(making: Making, operator: str, *operands: Operand) -> Operand:
-    """`left operator right` of whole operands and numbers."""
+def arithmetic(making: Making, symbol: str, *operands: Operand) -> Operand:
+    """`left symbol right` of whole operands and numbers."""
     if not any(isinstance(operand, Whole) for operand in operands):
-        return number_of(operator, *operands)
-    dtype = "bool" if operator in COMPARING.values() else ""
-    if operator == "/":
+        number: Operand = _NUMBERS[symbol](*operands)
+        return number
+    dtype = "bool" if symbol in COMPARING.values() else ""
+    if symbol == "/":
         dtype = making.promoted((*operands, 1.0))
-    return making.pointwise(operator, *operands, dtype=dtype)
-
-
-def number_of(operator: str, *operands: Any) -> Any:
-    """Arithmetic on Python's numbers."""
-    compute: Callable[..., Any] = eval(f"lambda a, b: a {operator} b")
-    return compute(*operands)
+    return making.pointwise(symbol, *operands, dtype=dtype)

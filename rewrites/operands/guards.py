@@ -2,6 +2,8 @@
 
 from collections.abc import Collection
 
+from rewrites.dtypes import is_float
+from rewrites.operands.limits import bound_of
 from rewrites.operands.online import rebuilt
 from rewrites.operands.terms import Axis, Term, Terms
 
@@ -22,17 +24,17 @@ def guarded(terms: Terms, term: Term, axis: Axis, identity: float) -> Term:
         if any(index.kind == "axis" and index.detail == axis for index in term.operands):
             return term
     if term.kind == "cast":
-        inner = guarded(terms, term.operands[0], axis, identity)
-        if inner is term.operands[0]:
+        inside = guarded(terms, term.operands[0], axis, identity)
+        if inside is term.operands[0]:
             return term
         if term.operands[0].kind != "load":
-            return terms.like(term, (inner,))
+            return terms.like(term, (inside,))
     if term.kind == "apply":
         inner = _inner_guard(terms, term, axis, identity)
         if inner is not None:
             return inner
-    inside = terms.apply("<", (terms.position(axis), terms.size(axis.size)), "bool")
-    made = terms.apply(WHERE, (inside, term, terms.number(identity)), term.dtype)
+    test = terms.apply("<", (terms.position(axis), terms.size(axis.size)), "bool")
+    made = terms.apply(WHERE, (test, term, terms.number(identity)), term.dtype)
     if term.name and not made.names:
         made.names.append(f"{term.name}_masked")
         made.nodes.extend(term.nodes)
@@ -118,3 +120,27 @@ def without(terms: Terms, roots: list[Term], held: set[Term], kept: Collection[T
         return term
 
     return rebuilt(terms, roots, change, kept)
+
+
+def may_be_hidden(term: Term, axis: Axis) -> bool:
+    """Whether a whole tile along an axis can be -inf, as far as the expression tells.
+
+    Products of matrices are finite where their factors are. Of a mask that hides what lies behind
+    some index from 0 on, the first tile has an element that is seen.
+    """
+    if term.kind == "load":
+        return is_float(term.dtype)
+    if term.kind == "apply" and term.detail == WHERE:
+        test, yes, no = term.operands
+        if no.kind == "number" and no.detail == -INFINITY:
+            is_prefix = all(_keeps_first(one, axis) for one in conjuncts(test))
+            return not is_prefix or may_be_hidden(yes, axis)
+    if term.kind in ("dot", "reduce"):
+        return False
+    return any(may_be_hidden(operand, axis) for operand in term.operands)
+
+
+def _keeps_first(test: Term, axis: Axis) -> bool:
+    """Whether a comparison holds for the index 0."""
+    limit = bound_of(test, axis)
+    return limit is not None and limit[0] and all(count >= 0 for count in limit[1].values())

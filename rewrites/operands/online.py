@@ -4,15 +4,15 @@ A sum whose terms are made with the result of another reduction over the same ax
 second loop. Two rules of algebra save it:
 
 - a factor that does not depend on the axis stands outside of the sum: sum(x / s) = sum(x) / s;
-- exp2(u - w), where w is made of maxima over the axis, is a running sum: when w grows to v, what was
-  summed is multiplied by exp2(w - v). This is Milakov and Gimelshein, "Online normalizer calculation
-  for softmax" (2018), for any w and any factor beside it.
+- exp2(u - w), where w is made of maxima over the axis, is a running sum: when w grows to v, what
+  was summed is multiplied by exp2(w - v). This is Milakov and Gimelshein, "Online normalizer
+  calculation for softmax" (2018), for any w and any factor beside it.
 """
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from rewrites.operands.terms import Axis, Term, Terms, reduced_axis, subterms
+from rewrites.operands.terms import Axis, Term, Terms, how_reduced, reduced_axis, subterms
 
 
 def hoist_factors(terms: Terms, outputs: list[Term]) -> list[Term]:
@@ -43,8 +43,7 @@ def _hoisted(terms: Terms, term: Term) -> Term:
     if axis is None:
         return term
     if term.kind == "reduce":
-        assert isinstance(term.detail, tuple)
-        how = term.detail[0]
+        how, _ = how_reduced(term)
         inside, outside = _factors(terms, term.operands[0], axis)
         if not outside or inside is None:
             return term
@@ -57,11 +56,11 @@ def _hoisted(terms: Terms, term: Term) -> Term:
     outside = [factor for _, factors in sides for factor in factors]
     if not outside or any(inside is None for inside, _ in sides):
         return term
-    operands = [
+    left, right = (
         terms.cast(inside, side.dtype, "rounded") if inside is not None else side
         for (inside, _), side in zip(sides, term.operands, strict=True)
-    ]
-    return _applied(terms, terms.dot(axis, *operands, dtype=term.dtype), outside)
+    )
+    return _applied(terms, terms.dot(axis, left, right, term.dtype), outside)
 
 
 def _rounded(side: Term) -> Term:
@@ -147,7 +146,7 @@ def _base(term: Term, axis: Axis, inner: list[Term], made: dict[Term, Running]) 
     """The w of the one exp2(u - w) through which a sum depends on maxima over its axis."""
     if not all(is_maximum(one) for one in inner):
         return None
-    if term.kind == "reduce" and term.detail[0] != "sum":  # type: ignore[index]
+    if how_reduced(term)[0] != "sum":
         return None
     operands = [_rounded(side) for side in term.operands]
     found = [_exponential(side, axis, set(inner)) for side in operands]
@@ -159,7 +158,7 @@ def _base(term: Term, axis: Axis, inner: list[Term], made: dict[Term, Running]) 
 
 
 def is_maximum(term: Term) -> bool:
-    return term.kind == "reduce" and term.detail[0] == "max"  # type: ignore[index]
+    return term.kind == "reduce" and how_reduced(term)[0] == "max"
 
 
 def _exponential(term: Term, axis: Axis, inner: set[Term]) -> Term | None:

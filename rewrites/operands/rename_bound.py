@@ -4,7 +4,7 @@ A softmax reads X[i, n] for the sum over n, and X[i, j] for each j of its result
 both are one element, which is loaded once where a tile holds whole rows.
 """
 
-from rewrites.operands.terms import Axis, Term, Terms, subterms
+from rewrites.operands.terms import Axis, Term, Terms, how_reduced, subterms
 
 
 def rename_bound(terms: Terms, outputs: list[Term]) -> list[Term]:
@@ -32,13 +32,13 @@ def substituted(terms: Terms, roots: list[Term], axes: dict[Axis, Axis]) -> list
             assert isinstance(term.detail, Axis)
             made[term] = terms.position(axes.get(term.detail, term.detail))
         elif term.kind == "reduce":
-            assert isinstance(term.detail, tuple)
-            how, axis = term.detail
+            how, axis = how_reduced(term)
             made[term] = terms.reduce(how, axes.get(axis, axis), operands[0], term.dtype)
         elif term.kind == "dot":
             assert isinstance(term.detail, Axis)
             axis = axes.get(term.detail, term.detail)
-            made[term] = terms.dot(axis, *operands, dtype=term.dtype)
+            left, right = operands
+            made[term] = terms.dot(axis, left, right, term.dtype)
         else:
             made[term] = terms.like(term, operands)
         made[term].take_name(term)

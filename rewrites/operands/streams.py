@@ -1,14 +1,22 @@
 """Write the loops over a streamed axis: accumulators, and what each tile adds to them."""
 
 import ast
+import math
 from dataclasses import dataclass
 
 from rewrites.operands.body import Body, Held, subscript
-from rewrites.operands.guards import IDENTITIES, conditions, guarded, without
+from rewrites.operands.guards import (
+    IDENTITIES,
+    WHERE,
+    conditions,
+    guarded,
+    may_be_hidden,
+    without,
+)
 from rewrites.operands.limits import limit_of
-from rewrites.operands.online import Running, is_maximum
+from rewrites.operands.online import Running, is_maximum, rebuilt
 from rewrites.operands.plan import Plan
-from rewrites.operands.terms import Axis, Size, Term, subterms
+from rewrites.operands.terms import Axis, Size, Term, how_reduced, subterms
 from rewrites.operands.tiles import Tiles
 from rewrites.quote import literal, name, place
 
@@ -84,7 +92,7 @@ class _Loop:
         """A tile that starts with what changes no result."""
         if term.kind == "dot":
             left, right = term.operands
-            axes = (self._side(left), self._side(right))
+            axes: tuple[Axis, ...] = (self._side(left), self._side(right))
         else:
             axes = tuple(self.plan.lanes(term.axes))
         sizes = [self.plan.places[axis].block for axis in axes] or [Size(1)]
@@ -217,8 +225,32 @@ class _Loop:
             elif not self.is_even:
                 identity = IDENTITIES[how_of(one.term)]
                 operands = [guarded(self.terms, x, self.axis, identity) for x in operands]
+            if one.base is not None and self._may_be_hidden(one.base):
+                operands = self._shifted(operands, one.base)
             made[one.term] = tuple(operands)
         return made
+
+    def _shifted(self, operands: list[Term], base: Term) -> list[Term]:
+        """The operands with what is taken off in place of `base`."""
+        shift = self._shift(base)
+
+        def change(term: Term) -> Term:
+            return shift if term is base else term
+
+        return rebuilt(self.terms, operands, change, list(self.held))
+
+    def _may_be_hidden(self, base: Term) -> bool:
+        maxima = [term for term in subterms(base) if term in self.held]
+        return any(may_be_hidden(term.operands[0], self.axis) for term in maxima)
+
+    def _shift(self, base: Term) -> Term:
+        """What is taken off: while a row has seen -inf only, exp2(-inf - 0) is 0 and not NaN."""
+        terms = self.terms
+        is_hidden = terms.apply("==", (base, terms.number(-math.inf)), "bool")
+        shift = terms.apply(WHERE, (is_hidden, terms.number(0.0), base), base.dtype)
+        if not shift.names:
+            shift.names.append("shift")
+        return shift
 
     def _maxima(self, inside: Body, operands: dict[Term, tuple[Term, ...]]) -> None:
         """Bring the running maxima up to date, and find what sums are rescaled by."""
@@ -256,7 +288,7 @@ class _Loop:
         sizes = [self.plan.places[axis].block for axis in axes] or [Size(1)]
         rescale = writer.tile(inside, "rescale", sizes, "float32")
         lanes = dict(zip(axes, "ijkl", strict=False))
-        index = [name(lanes[axis]) for axis in axes] or [literal(0)]
+        index = indices(axes, lanes)
         for term in maxima:
             target = subscript(new[term], index)
             target.ctx = ast.Store()
@@ -268,7 +300,13 @@ class _Loop:
         after = self._with(base, new, index, inside, lanes)
         target = subscript(rescale, index)
         target.ctx = ast.Store()
-        statements.append(ast.Assign([target], writer.tree("T.exp2(a - b)", a=before, b=after)))
+        rescaled = writer.tree("T.exp2(a - b)", a=before, b=after)
+        if self._may_be_hidden(base):
+            none = ast.UnaryOp(ast.USub(), writer.tree("T.infinity('float32')"))
+            rescaled = writer.tree(
+                "T.if_then_else(a == none, 0.0, kept)", a=before, none=none, kept=rescaled
+            )
+        statements.append(ast.Assign([target], rescaled))
         for term in maxima:
             target = subscript(old[term], index)
             target.ctx = ast.Store()
@@ -315,8 +353,7 @@ class _Loop:
 
     def _rescale(self, held: Held, by: Held, inside: Body) -> None:
         lanes = dict(zip(held.axes, "ijkl", strict=False))
-        index = [name(lanes[axis]) for axis in held.axes] or [literal(0)]
-        factor = [name(lanes[axis]) for axis in by.axes] or [literal(0)]
+        index, factor = indices(held.axes, lanes), indices(by.axes, lanes)
         target = subscript(held.name, index)
         target.ctx = ast.Store()
         product = self.writer.tree(
@@ -335,9 +372,15 @@ def common_conditions(running: list[Running]) -> set[Term]:
     return set.intersection(*found) if found else set()
 
 
+def indices(axes: tuple[Axis, ...], lanes: dict[Axis, str]) -> list[ast.expr]:
+    """The indices of an element; a tile without axes has one element."""
+    found: list[ast.expr] = [name(lanes[axis]) for axis in axes]
+    return found or [literal(0)]
+
+
 def how_of(term: Term) -> str:
     """How a reduction combines."""
-    return "sum" if term.kind == "dot" else str(term.detail[0])  # type: ignore[index]
+    return how_reduced(term)[0]
 
 
 def is_extreme(term: Term) -> bool:

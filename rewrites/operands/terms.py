@@ -29,6 +29,21 @@ class Size:
         return f"{self.name}={self.value}" if self.name else str(self.value)
 
 
+class Extent(int):
+    """The value of a named extent, as a number that remembers its name."""
+
+    name: str
+
+    def __new__(cls, value: int, name: str) -> "Extent":
+        self = super().__new__(cls, value)
+        self.name = name
+        return self
+
+    @property
+    def size(self) -> Size:
+        return Size(int(self), self.name)
+
+
 @dataclass(frozen=True)
 class Axis:
     """What numbers the elements along one extent; `serial` tells axes of one extent apart.
@@ -140,17 +155,20 @@ class Terms:
         return known
 
 
-def reduced_axis(term: Term) -> Axis | None:
-    """The axis over which a reduction or dot runs."""
+def how_reduced(term: Term) -> tuple[str, Axis]:
+    """How a reduction combines, and over which axis."""
     if term.kind == "dot":
         assert isinstance(term.detail, Axis)
-        return term.detail
-    if term.kind == "reduce":
-        assert isinstance(term.detail, tuple)
-        axis = term.detail[1]
-        assert isinstance(axis, Axis)
-        return axis
-    return None
+        return "sum", term.detail
+    assert isinstance(term.detail, tuple)
+    how, axis = term.detail
+    assert isinstance(how, str) and isinstance(axis, Axis)
+    return how, axis
+
+
+def reduced_axis(term: Term) -> Axis | None:
+    """The axis over which a reduction or dot runs."""
+    return how_reduced(term)[1] if term.kind in ("dot", "reduce") else None
 
 
 def subterms(*roots: Term) -> list[Term]:

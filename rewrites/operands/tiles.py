@@ -4,10 +4,9 @@ import ast
 from collections.abc import Callable
 
 from rewrites.operands.body import Body, Held, Writer, subscript
-from rewrites.operands.online import Running
 from rewrites.operands.plan import Plan
-from rewrites.operands.terms import Axis, Size, Term, Terms, reduced_axis, subterms
-from rewrites.quote import literal, name
+from rewrites.operands.terms import Axis, Size, Term, Terms, how_reduced, reduced_axis, subterms
+from rewrites.quote import literal, name, place
 
 _COUNTERS = ("i", "j", "k", "l")
 Lanes = dict[Axis, str]
@@ -28,7 +27,7 @@ class Tiles:
         """Note how often terms are operands: what has several uses is computed once."""
         found = subterms(*roots)
         counted = dict.fromkeys(found, 0)
-        for term in (*found, *[root for root in roots if roots.count(root) > 1]):
+        for term in found:
             for operand in set(term.operands):
                 counted[operand] += 1
         for root in set(roots):
@@ -222,7 +221,7 @@ class Tiles:
         if term.name:
             return term.name
         if term.kind == "reduce":
-            how = str(term.detail[0])  # type: ignore[index]
+            how = how_reduced(term)[0]
             return f"row_{how}"
         return {"dot": "acc", "cast": "rounded"}.get(term.kind, "value")
 
@@ -265,8 +264,6 @@ class Tiles:
         loop.type_comment = None
         for statement in statements:
             statement.type_comment = None  # type: ignore[attr-defined]
-        from rewrites.quote import place
-
         body.statements.append(place(loop, self.writer.node))
 
     # Reductions.
@@ -319,7 +316,7 @@ class Tiles:
         if source is None or source.name == "":
             source = self._computed(operand, self.home(operand, body))
             self.home(operand, body).known[operand] = source
-        how = str(term.detail[0])  # type: ignore[index]
+        how = how_reduced(term)[0]
         call = self.writer.tree(
             f"T.reduce_{how}(a, b, dim=at)",
             a=source.name,
@@ -353,8 +350,6 @@ class Tiles:
             target.ctx = ast.Store()
             statement = ast.Assign([target], value)
             statement.type_comment = None
-            from rewrites.quote import place
-
             body.statements.append(place(statement, self.writer.node))
             return
         held = self._whole_tile(term, wanted, body)
@@ -391,6 +386,3 @@ def _operands(plan: Plan) -> set[Term]:
         for side in term.operands
         if side.kind == "load"
     }
-
-
-__all__ = ["Running", "Tiles"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from rewrites.dtypes import BY_NAME, is_float
 from rewrites.errors import RewriteError, refuse
 from rewrites.operands.sizes import Sizes
-from rewrites.operands.terms import UNNAMED, Axis, Number, Size, Term, Terms
+from rewrites.operands.terms import UNNAMED, Axis, Extent, Number, Size, Term, Terms
 
 ONE = Size(1)
 Indices = tuple[Term, ...]
@@ -122,6 +122,8 @@ class Making:
 
     def element(self, operand: Operand, indices: Indices) -> Term:
         """The element of an operand that stands at these indices of a shape it is broadcast to."""
+        if isinstance(operand, Extent):
+            return self.terms.size(operand.size)
         if not isinstance(operand, Whole):
             return self.terms.number(operand)
         own = indices[len(indices) - operand.rank :]
@@ -228,7 +230,7 @@ class Making:
                 own = [self.terms.number(0)] * operand.rank
                 for place, index in zip(kept, indices, strict=True):
                     own[place] = index
-            axes = []
+            axes: list[Axis] = []
             for place in dimensions:
                 if operand.shape[place] == ONE:
                     continue

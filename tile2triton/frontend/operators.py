@@ -36,7 +36,7 @@ TABLE: dict[str, Operator] = {}
 def call(name: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
     """Call the operator that has this surface name."""
     operator = TABLE[name]
-    if any(isinstance(one, WholeOperand) for one in (*arguments, *keywords.values())):
+    if _takes_whole(operator, (*arguments, *keywords.values())):
         return _whole(operator, name, arguments, keywords)
     if operator.kind in ("statement", "hint", "protocol"):
         if active() is None:
@@ -78,6 +78,14 @@ def call(name: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> 
             hint="in a kernel with T.Kernel, write the loop over the elements of a tile",
         )
     return _expression(operator, given)
+
+
+def _takes_whole(operator: Operator, values: tuple[Any, ...]) -> bool:
+    """Whether a call is of whole operands: it has some, or makes one."""
+    if any(isinstance(one, WholeOperand) for one in values):
+        return True
+    builder = active()
+    return operator.whole is not None and builder is not None and builder.takes_operands
 
 
 def _whole(

@@ -9,13 +9,14 @@ from typing import Any, NoReturn
 
 from rewrites.errors import RewriteError
 from rewrites.operands.evaluate import BINARY, COMPARING, arithmetic, called
+from rewrites.operands.terms import Extent
 from rewrites.operands.values import Making, Whole
 from rewrites.operands.views import sliced
 from tile2triton.diagnostics import from_problems
 from tile2triton.frontend.builder import require
 from tile2triton.frontend.dtypes import DType
 from tile2triton.frontend.failures import failure
-from tile2triton.frontend.named_numbers import with_tree
+from tile2triton.frontend.named_numbers import StaticInt, with_tree
 from tile2triton.frontend.positions import here
 from tile2triton.frontend.statics import number_name, plain
 from tile2triton.frontend.trees import operand_tree
@@ -209,6 +210,8 @@ def _value(value: Any) -> Any:
         return tuple(_value(item) for item in value)
     if isinstance(value, DType):
         return str(value)
+    if isinstance(value, StaticInt) and isinstance(value.tree, ast.Name):
+        return Extent(plain(value), value.tree.id)
     return plain(value)
 
 

@@ -10,6 +10,7 @@ from rewrites.facts import Program, Tensor
 from rewrites.operands.terms import Size
 from rewrites.quote import literal
 from rewrites.tree import walk
+from tile2triton.frontend.assertions import assertions
 from tile2triton.frontend.builder import Builder
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.finish import type_tree
@@ -54,7 +55,7 @@ def whole_program(
 ) -> Program:
     """The program of a function that returned `result`."""
     facts = builder.facts
-    results = result if isinstance(result, (tuple, list)) else (result,)
+    results = tuple(result) if isinstance(result, (tuple, list)) else (result,)
     for one in results:
         if not isinstance(one, WholeOperand):
             raise failure(
@@ -72,6 +73,7 @@ def whole_program(
     returned = ast.Return(value)
     ast.copy_location(returned, _return(tree))
     builder.record(returned)
+    builder.root.body[:0] = assertions(builder)
     program = _module(builder, tree)
     _rename(program, {**renamed, **_names_of_extents(builder)})
     return program

@@ -43,7 +43,7 @@ from tile2triton.ops import (
     warp_reduce,
 )
 from tile2triton.ops.base import Operator
-from tile2triton.ops.whole import activations, softmax
+from tile2triton.ops.whole import activations, arange, softmax
 
 FAMILIES = (
     kernel,
@@ -87,6 +87,7 @@ FAMILIES = (
     threads,
     warp_reduce,
     activations,
+    arange,
     softmax,
 )
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from rewrites.dtypes import is_float
+from rewrites.evaluate import evaluate
 from rewrites.facts import Facts
 from tile2triton.reference.values import cast, numpy_dtype
 
@@ -55,10 +56,7 @@ def run_whole(
 
 def _stored(value: Any, facts: Facts, name: str) -> np.ndarray[Any, Any]:
     tensor = facts.tensors[name]
-    shape = tuple(
-        extent.value if isinstance(extent, ast.Constant) else facts.constants[ast.unparse(extent)]
-        for extent in tensor.shape
-    )
+    shape = tuple(int(evaluate(extent, {}, facts)) for extent in tensor.shape)
     whole = np.broadcast_to(np.asarray(value), shape)
     made: np.ndarray[Any, Any] = np.ascontiguousarray(cast(whole, tensor.dtype))
     return made.astype(numpy_dtype(tensor.dtype), copy=False)
