@@ -31,6 +31,7 @@ import ast
 from dataclasses import dataclass, field
 
 from rewrites.environment import Names, environment_of
+from rewrites.erasures import set_down
 from rewrites.errors import refuse
 from rewrites.facts import Facts
 from rewrites.lower_loops import bounds
@@ -220,7 +221,7 @@ class _Remover:
         assert isinstance(loop.iter, ast.Call) and isinstance(loop.target, ast.Name)
         start, stop, step = bounds(self.facts.operators[_operator(loop)].arguments(loop.iter))
         counter = self._counter(loop)
-        result: list[ast.stmt] = []
+        result = self._without_stages(loop)
         if _may_change(stop, self.facts):
             # A `for` looks at its end once, a `while` in every turn.
             end = self.names.fresh(f"{counter}_end")
@@ -235,6 +236,19 @@ class _Remover:
         turn = ast.While(_both(test, order), [*loop.body], [])
         turn.body += stmts("i = i + step", i=counter, step=step)
         return _placed([*result, turn], loop)
+
+    def _without_stages(self, loop: ast.For) -> list[ast.stmt]:
+        """What is said of the stages of a loop that becomes a `while`."""
+        assert isinstance(loop.iter, ast.Call)
+        if _operator(loop) != "Pipelined":
+            return []
+        stages = self.facts.operators["Pipelined"].arguments(loop.iter)["num_stages"]
+        if isinstance(stages, ast.Constant) and stages.value in (0, 1, None):
+            return []
+        hint = f"num_stages={ast.unparse(stages)}"
+        reason = "Triton pipelines no loop that a jump may leave"
+        set_down(self.facts, loop.iter, hint, reason)
+        return [Comment(f"Without {hint}: {reason}.")]
 
     def _counter(self, loop: ast.For) -> str:
         """The loop's variable, under a name that no other loop uses."""

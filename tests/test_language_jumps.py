@@ -163,6 +163,8 @@ def test_pipelined_loop_ends_at_a_break(device):
     a[70] = -1.0
     _, c = run_kernel(first_negative, [a, torch.full((2,), -5.0)], device, block=16)
     assert c.tolist() == [4.0, 4.0]
+    text = first_negative.compile(block=16).triton_source
+    assert "# Without num_stages=2: Triton pipelines no loop that a jump may leave." in text
 
 
 def test_condition_of_a_while_is_computed_in_every_turn(device):
