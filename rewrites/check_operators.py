@@ -27,7 +27,7 @@ from rewrites.tree import function_of, walk
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
     """Raise one error with all problems; a correct program is returned as it is."""
     problems = [problem for node in walk(tree) for problem in _problems(node, facts)]
-    problems += outside_of_tiles(function_of(tree), facts)
+    problems += outside_of_tiles(function_of(tree).body, facts)
     problems += _too_long(tree, facts)
     if problems:
         raise RewriteError(*problems)

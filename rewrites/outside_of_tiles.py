@@ -18,9 +18,9 @@ from rewrites.tree import walk
 Ranges = dict[str, Range]
 
 
-def outside_of_tiles(function: ast.FunctionDef, facts: Facts) -> Iterator[Problem]:
+def outside_of_tiles(body: list[ast.stmt], facts: Facts) -> Iterator[Problem]:
     """A problem for each index that leaves its tile."""
-    yield from _Indices(facts).block(function.body, {})
+    yield from _Indices(facts).block(body, {})
 
 
 class _Indices:

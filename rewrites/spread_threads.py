@@ -26,11 +26,12 @@ from dataclasses import dataclass, field
 
 from rewrites.environment import Names
 from rewrites.erasures import set_down
-from rewrites.errors import refuse
+from rewrites.errors import RewriteError, refuse
 from rewrites.facts import Facts
 from rewrites.lane_fills import by_element
 from rewrites.lane_memory import LaneMemory
 from rewrites.nodes import Blank, Comment
+from rewrites.outside_of_tiles import outside_of_tiles
 from rewrites.quote import expr, place
 from rewrites.sequence_roles import uses_threads
 from rewrites.threads import (
@@ -206,6 +207,9 @@ class _Spread:
             "T.get_thread_binding()",
             f"the {self.threads.count} threads are lanes of one T.Parallel loop",
         )
+        problems = list(outside_of_tiles([loop], self.facts))
+        if problems:
+            raise RewriteError(*problems)
         self.memory.note(loop)
         result.append(loop)
         group.body = []

@@ -63,7 +63,7 @@ def write(
     """Store elements; what is out of bounds is dropped."""
     tensor = space.facts.tensors[buffer]
     where = address(space, buffer, indices, node)
-    refuse_races(space, where.axes, node, buffer)
+    refuse_races(space, where.axes, node, buffer, value)
     new = stored(value, tensor.dtype)
     template = "tl.store(pointer, value)"
     mask = where.mask
@@ -77,9 +77,19 @@ def write(
     )
 
 
-def refuse_races(space: "Space", axes: frozenset[int], node: ast.AST, buffer: str) -> None:
-    """A plain store from many lanes to one element would keep any of their values."""
+def refuse_races(
+    space: "Space", axes: frozenset[int], node: ast.AST, buffer: str, value: Value
+) -> None:
+    """A plain store from many lanes to one element would keep any of their values.
+
+    Where they all store one value that does not depend on the element, under conditions that they
+    share, it is that value.
+    """
+    condition = space.condition()
+    differing = value.axes | (condition.axes if condition is not None else frozenset())
     for position in space.missing(axes):
+        if position not in differing and not _may_read(space, node, buffer):
+            continue
         axis = space.axes[position]
         raise refuse(
             node,
@@ -88,6 +98,18 @@ def refuse_races(space: "Space", axes: frozenset[int], node: ast.AST, buffer: st
             found=(f"`{axis.variable}` runs over {axis.extent} values",),
             hint=f"index `{buffer}` with `{axis.variable}`, or accumulate with `+=`",
         )
+
+
+def _may_read(space: "Space", node: ast.AST, buffer: str) -> bool:
+    """Whether what a statement stores may be made of what it overwrites."""
+    if not isinstance(node, ast.Assign):
+        return True
+    names = names_in(node.value)
+    if names & space.lets.keys():
+        return True
+    tiles = space.facts.tiles
+    memory = {tiles[name].base or name if name in tiles else name for name in (*names, buffer)}
+    return buffer in names or len(memory) <= len(names)
 
 
 def address(

@@ -26,7 +26,7 @@ def scattered(
 ) -> tuple[ast.expr, ast.expr]:
     """The tile's new elements, and where they are new."""
     reached = frozenset[int]().union(*(space.axes_of(index) for index in indices))
-    refuse_races(space, reached, node, tile.name)
+    refuse_races(space, reached, node, tile.name, value)
     inner = _elements_of(space, tile)
     solver = _Solver(space, inner, tile, node)
     solver.solve(indices)

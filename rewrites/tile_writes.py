@@ -43,7 +43,7 @@ def write(
         return
     order = [place.axis for place in places]
     reached = frozenset(axis for axis in order if axis is not None)
-    refuse_races(space, reached, node, buffer)
+    refuse_races(space, reached, node, buffer, value)
     keep: list[Value] = []
     for dimension, place in enumerate(places):
         keep += _limits(space, tile, dimension, place, node)
@@ -191,7 +191,7 @@ def _start(space: "Space", place: Place) -> Value:
 
 def _write_scalar(space: "Space", tile: Tile, value: Value, node: ast.AST) -> None:
     """A tile of one element is a scalar in Triton."""
-    refuse_races(space, frozenset(), node, tile.name)
+    refuse_races(space, frozenset(), node, tile.name, value)
     new = stored(value, tile.dtype)
     tree = new.tree
     condition = space.condition()

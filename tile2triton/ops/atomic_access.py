@@ -128,7 +128,7 @@ def lower_store(space: Space, arguments: dict[str, ast.expr], node: ast.Call) ->
         store(space, target.buffer, list(target.starts), value, node)
         return
     where = tensors.address(space, target.buffer, list(target.starts), node)
-    tensors.refuse_races(space, where.axes, node, target.buffer)
+    tensors.refuse_races(space, where.axes, node, target.buffer, value)
     call = expr(
         "tl.atomic_xchg(pointer, value)",
         pointer=where.pointer,
