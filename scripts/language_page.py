@@ -30,6 +30,8 @@ MADE_OF = {
     "LocalBuffer": "An annotation of a macro's parameter; what is passed decides.",
     "Cast": "`T.cast` with its arguments the other way round.",
     "dtype": "The type of element types, for annotations.",
+    "AnyDType": "Every spelling of an element type, for annotations.",
+    "JITFunc": "The class of kernels in the eager style, for annotations and `isinstance`.",
     "Any": "Python's `typing.Any`, for annotations.",
 }
 

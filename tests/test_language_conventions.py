@@ -157,6 +157,42 @@ def test_floats_of_four_bits_are_known_by_all_their_names(name):
     assert not hasattr(T, "float4_e2m1_unpackedx2")
 
 
+def test_types_of_a_product_mix_where_both_are_narrow():
+    assert T.is_f8f6f4_family("float6_e2m3fn") and not T.is_f8f6f4_family(T.float16)
+    assert T.is_float4_e2m1fn("float4_e2m1fn") and not T.is_float4_e2m1fn("float4_e2m1_unpacked")
+    assert T.is_float4_e2m1_unpacked("float4_e2m1_unpacked") and T.is_float4("float4_e2m1fnx2")
+    T.validate_gemm_ab_dtypes("float16", T.float16)
+    T.validate_gemm_ab_dtypes("float16", "float32", a_in_tmem=True)
+    T.validate_gemm_ab_dtypes("float8_e4m3fn", "float4_e2m1fn", allow_f8f6f4_mixed=True)
+    for types in (("float16", "bfloat16"), ("float8_e4m3fn", "float8_e5m2")):
+        with pytest.raises(ValueError, match="T2T627"):
+            T.validate_gemm_ab_dtypes(*types)
+
+
+def test_kernels_of_the_eager_style_have_a_class_and_types_a_name():
+    assert isinstance(halves, T.JITFunc) and not isinstance(made_inside, T.JITFunc)
+    assert isinstance("float16", T.AnyDType) and not isinstance(16, T.AnyDType)
+
+
+def test_swizzled_layouts_are_hints(device):
+    @tile2triton.kernel(out_idx=[1])
+    def factory(is_swizzled):
+        @T.prim_func
+        def main(A: T.Tensor((32, 64), "float16"), B: T.Tensor((32, 64), "float16")):
+            with T.Kernel(1, threads=32):
+                tile = T.alloc_shared((32, 64), "float16")
+                if is_swizzled:
+                    T.annotate_layout({tile: T.make_mma_swizzle_layout(tile)})
+                T.copy(A, tile)
+                T.copy(tile, B)
+
+        return main
+
+    a = torch.randn(32, 64, device=device).half()
+    assert torch.equal(factory(True)(a), a)
+    assert T.get_swizzle_layout(3, 5, 64, "float16") == (3, 5)
+
+
 def test_loops_that_count_by_ones_are_frames():
     assert isinstance(T.serial(1, 10, 1), IRBuilderFrame)
     assert isinstance(T.serial(10), IRBuilderFrame)

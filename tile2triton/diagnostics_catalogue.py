@@ -1242,6 +1242,15 @@ CATALOGUE: dict[str, Entry] = {
         wrong="if x[tx] > 0:\n    y[tx] = T.warp_reduce_sum(x[tx])",
         right="total = T.warp_reduce_sum(x[tx])\nif x[tx] > 0:\n    y[tx] = total",
     ),
+    "T2T627": Entry(
+        title="Operands whose types do not mix",
+        explanation=(
+            "The operands of a product have one type; floats of 8, 6 and 4 bits may differ where "
+            "that is allowed."
+        ),
+        wrong='T.validate_gemm_ab_dtypes("float16", "bfloat16")',
+        right='T.validate_gemm_ab_dtypes("float16", "float16")',
+    ),
     # Threads and barriers.
     "T2T700": Entry(
         title="An operand is no barrier",

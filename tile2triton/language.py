@@ -22,6 +22,7 @@ from tile2triton.frontend.declarations import (
 )
 from tile2triton.frontend.dtypes import OBJECTS as _DTYPES
 from tile2triton.frontend.dtypes import DType
+from tile2triton.frontend.eager import EagerKernel as JITFunc
 from tile2triton.frontend.failures import failure as _failure
 from tile2triton.frontend.failures import unknown_name as _unknown_name
 from tile2triton.frontend.jumps import break_loop, continue_loop, loop_break, thread_return
@@ -62,6 +63,15 @@ from tile2triton.frontend.tir_names import bind, index_to_coordinates, parallel
 from tile2triton.frontend.values import Dynamic as PrimExpr
 from tile2triton.ops import OPERATORS as _OPERATORS
 from tile2triton.ops.refused import REFUSED as _REFUSED
+from tile2triton.tilelang.dtype_questions import (
+    is_f8f6f4_family,
+    is_float4,
+    is_float4_e2m1_unpacked,
+    is_float4_e2m1fn,
+    validate_gemm_ab_dtypes,
+)
+from tile2triton.tilelang.layouts import LAYOUTS as _LAYOUTS
+from tile2triton.tilelang.layouts import get_swizzle_layout
 
 dtype = DType
 symbolic = dynamic
@@ -71,17 +81,22 @@ SharedBuffer = FragmentBuffer = LocalBuffer = Tensor
 # An old name of the type of a parameter.
 Buffer = Tensor
 inline = macro
+# Every spelling of an element type, for annotations.
+AnyDType = DType | str | type
+make_mma_swizzle_layout = _LAYOUTS["make_mma_swizzle_layout"]
 Var = Ref
 # The mask of attention in which a row sees itself and what is before it.
 causal = "causal"
 
 __all__ = [
+    "AnyDType",
     "BaseTileScheduler",
     "Buffer",
     "ClusterKernel",
     "Fragment",
     "FragmentBuffer",
     "GemmWarpPolicy",
+    "JITFunc",
     "Layout",
     "LocalBuffer",
     "Macro",
@@ -120,6 +135,7 @@ __all__ = [
     "get_block_bindings",
     "get_block_extent",
     "get_block_extents",
+    "get_swizzle_layout",
     "get_thread_bindings",
     "get_thread_extent",
     "get_thread_extents",
@@ -127,14 +143,20 @@ __all__ = [
     "launch_thread",
     "grid",
     "index_to_coordinates",
+    "is_f8f6f4_family",
+    "is_float4",
+    "is_float4_e2m1_unpacked",
+    "is_float4_e2m1fn",
     "loop_break",
     "macro",
+    "make_mma_swizzle_layout",
     "meta_class",
     "parallel",
     "prim_func",
     "ptr",
     "symbolic",
     "thread_binding",
+    "validate_gemm_ab_dtypes",
     "ws_op",
     "thread_return",
     *_DTYPES,

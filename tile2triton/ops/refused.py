@@ -92,7 +92,7 @@ GROUPS: tuple[tuple[Refusal, str], ...] = (
         TensorCoreIntrinEmitterWithLadderTransform WGMMADescriptorParams
         WGMMATensorCoreIntrinEmitter tcgen05_mma wgmma_mma ptx_cp_async_barrier
         ptx_init_barrier_thread_count ptx_arrive_barrier ptx_arrive_barrier_expect_tx
-        ptx_fence_barrier_init ptx_wait_barrier WGSparseTensorCoreIntrinEmitter
+        ptx_fence_barrier_init ptx_wait_barrier WGSparseTensorCoreIntrinEmitter create_barriers
         """,
     ),
     (
@@ -128,7 +128,7 @@ GROUPS: tuple[tuple[Refusal, str], ...] = (
         broadcast buffer buffer_decl buffer_store buffer_var env_thread func_name
         func_ret handle_add_byte_offset index_map init isnullptr iter_var meta_var ramp ret undef
         var void vscale get_active_lane_mask ignore_loop_partition let has_let_value
-        get_let_value get_tvm_dtype KernelLaunchFrame WarpSpecializeFrame
+        get_let_value get_tvm_dtype KernelLaunchFrame WarpSpecializeFrame where
         """,
     ),
     (

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from tile2triton.frontend.dtypes import OBJECTS, DType
+from tile2triton.frontend.failures import failure
+from tile2triton.frontend.foreign_dtypes import is_vector
 
 FloatFormat = Literal["e4m3", "e5m2"]
 
@@ -27,6 +29,30 @@ def is_float4_e2m1_unpacked(value: Any) -> bool:
 def is_float4(value: Any) -> bool:
     """Whether it is a 4-bit float, packed or not."""
     return DType(value).is_float4()
+
+
+def is_f8f6f4_family(value: Any) -> bool:
+    """Whether it is a float of 8, 6 or 4 bits, which Blackwell multiplies with each other."""
+    return str(DType(value)).startswith(("float8", "float6", "float4")) and not _is_vector(value)
+
+
+def validate_gemm_ab_dtypes(
+    a_dtype: Any, b_dtype: Any, *, a_in_tmem: bool = False, allow_f8f6f4_mixed: bool = False
+) -> None:
+    """Refuse, with a ValueError, operands of a product whose types may not be mixed."""
+    are_narrow = is_f8f6f4_family(a_dtype) and is_f8f6f4_family(b_dtype)
+    if a_in_tmem or DType(a_dtype) == DType(b_dtype) or (allow_f8f6f4_mixed and are_narrow):
+        return
+    raise failure(
+        "T2T627",
+        f"the operands of a product have the types {a_dtype} and {b_dtype}, which do not mix",
+        hint="cast one of them, such as with T.copy into a tile of the other's type",
+    )
+
+
+def _is_vector(value: Any) -> bool:
+    name = str(DType(value))
+    return name != "float4_e2m1fnx2" and is_vector(name)
 
 
 def resolve_torch_storage_dtype(value: Any) -> DType:

@@ -6,10 +6,12 @@ from tile2triton.frontend.dtypes import OBJECTS, DType
 from tile2triton.tilelang import dtype_questions as _questions
 from tile2triton.tilelang.dtype_questions import (
     get_tvm_dtype,
+    is_f8f6f4_family,
     is_float4,
     is_float4_e2m1_unpacked,
     is_float4_e2m1fn,
     resolve_torch_storage_dtype,
+    validate_gemm_ab_dtypes,
 )
 
 dtype = DType
@@ -21,10 +23,12 @@ __all__ = [
     "AnyDType",
     "dtype",
     "get_tvm_dtype",
+    "is_f8f6f4_family",
     "is_float4",
     "is_float4_e2m1_unpacked",
     "is_float4_e2m1fn",
     "resolve_torch_storage_dtype",
+    "validate_gemm_ab_dtypes",
     *OBJECTS,
 ]
 
