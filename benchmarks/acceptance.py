@@ -43,6 +43,12 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "deepseek_v32/inference/kernel.py": ("N=512", "K=512", "h=64", "d=128"),
     "gemm_sp/sparse_utils.py": ("D=1024", "dtype=float16", "meta_dtype=int16"),
 }
+# Settings that tests have themselves, with which they end in time where kernels are interpreted.
+SMALL = {
+    "TILELANG_PDL_BENCH_WORK_ITERS": "4",
+    "TILELANG_PDL_BENCH_WARMUP": "0",
+    "TILELANG_PDL_BENCH_REPEATS": "1",
+}
 # What a test mentions that looks at the text or the tree of another compiler.
 LOOKS_AT_TEXT = re.compile(
     r"get_kernel_source|kernel_source|get_host_source|show_source|get_tir|structural_equal|"
@@ -210,7 +216,7 @@ class _Measure:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, "PYTHONPATH": self.path()},
+                env={**(SMALL if self.options.interpret else {}), **os.environ, **self.path()},
                 start_new_session=True,
             )
             code: int | None
@@ -225,10 +231,10 @@ class _Measure:
             output.seek(0)
             return code, output.read()
 
-    def path(self) -> str:
+    def path(self) -> dict[str, str]:
         """Where the file finds modules: ours, and those of the checkout, which it imports."""
         found = [str(ROOT), str(self.options.checkout.resolve()), os.environ.get("PYTHONPATH")]
-        return os.pathsep.join(filter(None, found))
+        return {"PYTHONPATH": os.pathsep.join(filter(None, found))}
 
     def command(self, *arguments: str) -> list[str]:
         """How a program is run, on a GPU or without one."""

@@ -1,5 +1,6 @@
 """The measurement of TileLang's examples: how a file is judged by what came of it."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -163,3 +164,45 @@ def test_examples_are_checked_and_tabulated(tmp_path):
     again = subprocess.run(more, capture_output=True, text=True, check=True)
     assert "bad.py: refused" in again.stdout
     assert "2 files: 1 passes, 1 refused" in again.stdout
+
+
+TESTS = """\
+import torch
+from examples.scaled import scaled
+
+
+def test_numbers():
+    x = torch.ones(70, device="cuda")
+    assert torch.equal(scaled(70)(x), x * 3)
+
+
+def test_that_fails():
+    assert scaled(70)(torch.zeros(70, device="cuda")).sum() == 1
+"""
+SCALED = """\
+import tilelang
+import tilelang.language as T
+
+
+@tilelang.jit(out_idx=[1])
+def scaled(n):
+    @T.prim_func
+    def main(X: T.Tensor((n,), "float32"), Y: T.Tensor((n,), "float32")):
+        with T.Kernel(T.ceildiv(n, 64), threads=128) as b:
+            for i in T.Parallel(64):
+                Y[b * 64 + i] = X[b * 64 + i] * 3
+
+    return main
+"""
+
+
+def test_tests_are_interpreted_and_import_from_the_checkout(tmp_path):
+    folder = tmp_path / "testing" / "python" / "language"
+    folder.mkdir(parents=True)
+    (folder / "test_scaled.py").write_text(TESTS)
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "examples" / "scaled.py").write_text(SCALED)
+    command = [str(ROOT / "benchmarks" / "acceptance.py"), str(tmp_path), "--tests", "--interpret"]
+    subprocess.run([sys.executable, *command, "--out", str(tmp_path)], check=True)
+    (row,) = json.loads((tmp_path / "tests.json").read_text())
+    assert (row["verdict"], row["passed"], row["failed"]) == ("fails", 1, 1)
