@@ -20,8 +20,7 @@ from rewrites.environment import environment_of
 from rewrites.errors import Problem, RewriteError
 from rewrites.facts import Facts
 from rewrites.outside_of_tiles import outside_of_tiles
-from rewrites.space import index_list
-from rewrites.tree import function_of, walk
+from rewrites.tree import function_of, index_list, walk
 
 
 def run(tree: ast.Module, facts: Facts) -> ast.Module:

@@ -28,9 +28,8 @@ from rewrites.environment import Names
 from rewrites.facts import Facts, Tile
 from rewrites.nodes import Blank, Comment
 from rewrites.quote import copy_tree, place
-from rewrites.space import index_list
 from rewrites.tile_access import tile_access
-from rewrites.tree import base_name, blocks_of, function_of, names_in, walk
+from rewrites.tree import base_name, blocks_of, function_of, index_list, names_in, walk
 
 
 def run(tree: ast.Module, facts: Facts) -> ast.Module:

@@ -33,8 +33,7 @@ import ast
 from rewrites.facts import Facts, Tile
 from rewrites.nodes import Blank, Comment
 from rewrites.quote import place, stmts
-from rewrites.space import index_list
-from rewrites.tree import base_name, blocks_of, function_of, is_view, names_in
+from rewrites.tree import base_name, blocks_of, function_of, index_list, is_view, names_in
 
 
 def run(tree: ast.Module, facts: Facts) -> ast.Module:

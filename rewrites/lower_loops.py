@@ -5,9 +5,10 @@ import ast
 from rewrites.dtypes import is_float
 from rewrites.environment import Environment
 from rewrites.errors import refuse
+from rewrites.lowering import Lowering
 from rewrites.quote import expr
 from rewrites.shapes import plain_extent
-from rewrites.space import Lowering, Space
+from rewrites.space import Space
 from rewrites.values import Value
 
 

@@ -20,14 +20,15 @@ from dataclasses import replace
 from rewrites.environment import lengths, next_power_of_two, padded
 from rewrites.errors import refuse
 from rewrites.lane_loops import lower_lane_loop, lower_lane_while
+from rewrites.lowering import Lowering
 from rewrites.nodes import Blank, Comment
 from rewrites.quote import expr, name, substituted
 from rewrites.ranges import Range
 from rewrites.scalars import as_condition, negate_condition
 from rewrites.shapes import plain_extent
-from rewrites.space import Axis, Lowering, Space, index_list
+from rewrites.space import Axis, Space
 from rewrites.stores import filled, store
-from rewrites.tree import names_in, walk
+from rewrites.tree import index_list, names_in, walk
 from rewrites.updates import update
 from rewrites.values import Value, named, number
 

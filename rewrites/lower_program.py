@@ -33,13 +33,14 @@ from rewrites.errors import Problem, RewriteError, refuse
 from rewrites.facts import Facts, Tensor, Tile
 from rewrites.lower_loops import loop_header
 from rewrites.lower_parallel import lower_parallel, statement_in_space
+from rewrites.lowering import Lowering
 from rewrites.natural_variables import natural_variables
 from rewrites.nodes import Blank, Comment
 from rewrites.padding import zero_padded_tiles
 from rewrites.quote import copy_tree, name, stmts
 from rewrites.ranges import NATURAL
 from rewrites.scalars import as_condition
-from rewrites.space import Lowering, Space
+from rewrites.space import Space
 from rewrites.tile_views import seen_as
 from rewrites.tree import base_name, function_of, is_view, names_in
 from rewrites.turned_products import turned_products

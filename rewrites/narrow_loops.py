@@ -24,8 +24,7 @@ from rewrites.environment import environment_of
 from rewrites.facts import Facts
 from rewrites.nodes import Blank, Comment
 from rewrites.quote import copy_tree
-from rewrites.space import index_list
-from rewrites.tree import walk
+from rewrites.tree import index_list, walk
 
 
 def run(tree: ast.Module, facts: Facts) -> ast.Module:

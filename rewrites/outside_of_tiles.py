@@ -12,8 +12,7 @@ from rewrites.errors import Problem
 from rewrites.facts import Facts
 from rewrites.lower_loops import bounds
 from rewrites.ranges import Range, range_of
-from rewrites.space import index_list
-from rewrites.tree import walk
+from rewrites.tree import index_list, walk
 
 Ranges = dict[str, Range]
 

@@ -10,8 +10,7 @@ from rewrites.evaluate import UnknownValueError, evaluate
 from rewrites.facts import Facts
 from rewrites.quote import substituted
 from rewrites.ranges import Range
-from rewrites.space import index_list
-from rewrites.tree import base_name, operator_call, walk
+from rewrites.tree import base_name, index_list, operator_call, walk
 
 
 @dataclass(frozen=True)

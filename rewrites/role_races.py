@@ -12,9 +12,8 @@ from rewrites.nodes import Blank, Comment
 from rewrites.ranges import Range
 from rewrites.role_memory import memory_of_all
 from rewrites.role_places import Known, Touch, storage_of, touches
-from rewrites.space import index_list
 from rewrites.threads import threads_of
-from rewrites.tree import base_name, names_in, operator_call, walk
+from rewrites.tree import base_name, index_list, names_in, operator_call, walk
 
 _DONE = {"write": "written", "read": "read"}
 

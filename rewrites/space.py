@@ -6,15 +6,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from rewrites import tensors, tiles
-from rewrites.descriptors import DescriptorPlan
-from rewrites.dtypes import bits, is_float
-from rewrites.environment import Environment, Names, next_power_of_two, padded
+from rewrites.environment import next_power_of_two, padded
 from rewrites.errors import refuse
-from rewrites.facts import Facts
-from rewrites.quote import expr, literal, name, stmts, substituted
-from rewrites.scalars import floor_divide, floor_modulo, logical, negate_condition
-from rewrites.tree import walk
-from rewrites.values import Value, arithmetic, cast, compare, number, strong, wrapped
+from rewrites.lowering import Lowering, expand_dims, offset_name
+from rewrites.operations import binary, unary
+from rewrites.quote import expr, name, substituted
+from rewrites.scalars import logical
+from rewrites.tree import index_list, walk
+from rewrites.values import Value, compare, number
 
 
 @dataclass(frozen=True)
@@ -32,49 +31,6 @@ class Axis:
     @classmethod
     def of(cls, variable: str, extent: int, tree: ast.expr) -> "Axis":
         return cls(variable, extent, tree, next_power_of_two(extent), padded(extent, tree))
-
-
-class Lowering:
-    """What all spaces of one kernel share: facts, names in use, and where statements go."""
-
-    def __init__(self, facts: Facts, environment: Environment, names: Names) -> None:
-        self.facts = facts
-        self.environment = environment
-        self.names = names
-        self.out: list[ast.stmt] = []
-        self.zero_padded: frozenset[str] = frozenset()
-        # T.gemm calls, by `id`, that are made as (bᵀ aᵀ)ᵀ.
-        self.turned: frozenset[int] = frozenset()
-        self.descriptors = DescriptorPlan(frozenset(), frozenset(), frozenset())
-        self.safe_values: dict[str, ast.expr] = {}
-        # Names of what operators keep from one statement of a kernel to the next.
-        self.kept: dict[str, str] = {}
-
-    def emit(self, template: str, **trees: ast.expr | str) -> None:
-        self.out += stmts(template, **trees)
-
-    def assign(self, base: str, tree: ast.expr) -> ast.Name:
-        """Name an intermediate value and return the name."""
-        identifier = self.names.fresh(base)
-        self.emit("target = tree", target=identifier, tree=tree)
-        return name(identifier)
-
-    def lanes(self, extent: int, tree: ast.expr, position: int, rank: int) -> ast.expr:
-        """The indices along one dimension of a tile, named, with extent 1 in the others."""
-        arange = expr("tl.arange(0, n)", n=padded(extent, tree))
-        return expand_dims(
-            self.assign(f"offs_{offset_name(tree, 'lanes')}", arange), position, rank
-        )
-
-    @contextmanager
-    def block(self) -> Iterator[list[ast.stmt]]:
-        """Collect statements apart, for the body of a loop or branch."""
-        outer, self.out = self.out, []
-        inner = self.out
-        try:
-            yield inner
-        finally:
-            self.out = outer
 
 
 class Space:
@@ -120,9 +76,9 @@ class Space:
             case ast.Name(id=identifier):
                 return self._name(tree, identifier)
             case ast.UnaryOp(op=op, operand=operand):
-                return self._unary(tree, op, self.value(operand))
+                return unary(tree, op, self.value(operand))
             case ast.BinOp(left=left, op=op, right=right):
-                return self._binary(tree, left, op, right)
+                return binary(self, tree, left, op, right)
             case ast.Compare(left=left, ops=[op], comparators=[right]):
                 return compare(op, self.value(left), self.value(right))
             case ast.BoolOp(op=op, values=values):
@@ -159,73 +115,6 @@ class Space:
             f"`{identifier}` is a whole tile or tensor, where one element is wanted",
             hint=f"write an element, such as `{identifier}[i, j]`, inside T.Parallel",
         )
-
-    def _unary(self, tree: ast.expr, op: ast.unaryop, operand: Value) -> Value:
-        if isinstance(op, ast.Not):
-            return negate_condition(operand)
-        unsigned = operand.dtype.startswith("uint")
-        if isinstance(op, ast.USub) and operand.number is not None and not unsigned:
-            opposite = -operand.number
-            if isinstance(opposite, int):
-                # The lowest integer of a type is its own opposite.
-                opposite = wrapped(opposite, operand.dtype)
-            written = literal(opposite)
-            if isinstance(operand.tree, ast.Name) and opposite == -operand.number:
-                written = ast.UnaryOp(op, operand.tree)
-            return replace(operand, tree=written, number=opposite)
-        if isinstance(op, ast.Invert) and is_float(operand.dtype):
-            raise refuse(
-                tree,
-                "T2T322",
-                f"`{ast.unparse(tree)}` takes an integer or a condition",
-                found=(f"`{ast.unparse(tree)[1:]}`: {operand.dtype}",),
-                hint="T.cast it to an integer, or T.reinterpret its bits",
-            )
-        if is_float(operand.dtype) and bits(operand.dtype) == 8:
-            # fp8 has no arithmetic.
-            wide = cast(operand, "float32")
-            turned = replace(wide, tree=ast.UnaryOp(op, wide.tree), number=None)
-            return cast(turned, operand.dtype)
-        known = operand.number
-        if isinstance(op, ast.Invert) and isinstance(known, int) and operand.dtype == "int32":
-            return replace(operand, tree=ast.UnaryOp(op, operand.tree), number=~int(known))
-        if operand.weak and operand.dtype not in ("int32", "float32", "bool"):
-            operand = strong(operand)
-        return replace(operand, tree=ast.UnaryOp(op, operand.tree), number=None)
-
-    def _binary(self, tree: ast.expr, left: ast.expr, op: ast.operator, right: ast.expr) -> Value:
-        a, b = self.value(left), self.value(right)
-        if isinstance(op, _INTEGER_OPERATIONS) and (is_float(a.dtype) or is_float(b.dtype)):
-            raise refuse(
-                tree,
-                "T2T322",
-                f"`{ast.unparse(tree)}` takes integers",
-                found=(f"`{ast.unparse(left)}`: {a.dtype}", f"`{ast.unparse(right)}`: {b.dtype}"),
-                hint="T.cast both sides to an integer; of a quotient take T.floor(x / y)",
-            )
-        if isinstance(op, ast.FloorDiv):
-            return floor_divide(self, a, b, left, right)
-        if isinstance(op, ast.Mod):
-            return floor_modulo(self, a, b, left, right)
-        whole = not (a.dtype.startswith("float") or a.dtype == "bfloat16")
-        if isinstance(op, ast.Div) and whole and not b.dtype.startswith(("float", "bfloat")):
-            if a.weak and b.weak:
-                return replace(arithmetic(op, a, b), dtype="float32")
-            raise refuse(
-                tree,
-                "T2T303",
-                f"`{ast.unparse(tree)}` divides integers with `/`",
-                found=(f"{ast.unparse(left)}: {a.dtype}", f"{ast.unparse(right)}: {b.dtype}"),
-                hint="use `//` for whole numbers, or T.cast one side to a float",
-            )
-        if isinstance(op, ast.Pow):
-            raise refuse(
-                tree,
-                "T2T304",
-                f"`**` is not an operator of tile programs: `{ast.unparse(tree)}`",
-                hint="multiply, or use T.pow(x, y)",
-            )
-        return arithmetic(op, a, b)
 
     def run_operator(self, call: ast.Call) -> Value | None:
         """Emit the statements of an operator's call; its value where it has one."""
@@ -364,14 +253,6 @@ class _Lane(Space):
         return super()._name(tree, identifier)
 
 
-_INTEGER_OPERATIONS = (
-    ast.BitAnd,
-    ast.BitOr,
-    ast.BitXor,
-    ast.LShift,
-    ast.RShift,
-    ast.FloorDiv,
-)
 _INDEX_NODES = (
     ast.Name,
     ast.Constant,
@@ -383,30 +264,3 @@ _INDEX_NODES = (
     ast.Mod,
     ast.Load,
 )
-
-
-def expand_dims(vector: ast.expr, position: int, rank: int) -> ast.expr:
-    """`vector[None, :, None]` with the axis at `position`; as it is where the rank is 1."""
-    if rank <= 1:
-        return vector
-    parts: list[ast.expr] = [
-        ast.Slice() if index == position else ast.Constant(None) for index in range(rank)
-    ]
-    return ast.Subscript(vector, ast.Tuple(parts, ast.Load()), ast.Load())
-
-
-def index_list(subscript: ast.Subscript) -> list[ast.expr]:
-    """The index expressions of `buf[i, j]`."""
-    if isinstance(subscript.slice, ast.Tuple):
-        return list(subscript.slice.elts)
-    return [subscript.slice]
-
-
-def offset_name(tree: ast.expr, default: str) -> str:
-    """A short name for the offsets along an axis, from how its extent is written."""
-    if not isinstance(tree, ast.Name):
-        return default.removesuffix(" axis").strip("_").lower()
-    text = tree.id.lower()
-    for prefix in ("block_", "blk_", "tile_", "chunk_"):
-        text = text.removeprefix(prefix)
-    return text.removesuffix("_size")

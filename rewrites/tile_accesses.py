@@ -8,8 +8,7 @@ from rewrites.affine import affine
 from rewrites.environment import environment_of
 from rewrites.facts import Facts
 from rewrites.nodes import Blank, Comment
-from rewrites.space import index_list
-from rewrites.tree import base_name, blocks_of, walk
+from rewrites.tree import base_name, blocks_of, index_list, walk
 
 
 @dataclass(frozen=True)

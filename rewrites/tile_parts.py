@@ -6,9 +6,8 @@ from dataclasses import replace
 from rewrites.environment import Environment, Names, environment_of
 from rewrites.facts import Facts, Tile
 from rewrites.quote import copy_tree, place
-from rewrites.space import index_list
 from rewrites.tile_accesses import Access, Interval, is_whole
-from rewrites.tree import base_name, blocks_of, walk
+from rewrites.tree import base_name, blocks_of, index_list, walk
 
 
 class Splitter:

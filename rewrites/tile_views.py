@@ -12,7 +12,7 @@ from rewrites.tree import names_in
 from rewrites.values import collapsed, full, triton_dtype
 
 if TYPE_CHECKING:
-    from rewrites.space import Lowering
+    from rewrites.lowering import Lowering
 
 Shape = tuple[int, ...]
 

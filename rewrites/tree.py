@@ -81,3 +81,10 @@ def base_name(tree: ast.expr) -> str | None:
     """The buffer of an operand: `A` in `A` and in `A[i, lo:hi]`."""
     base = tree.value if isinstance(tree, ast.Subscript) else tree
     return base.id if isinstance(base, ast.Name) else None
+
+
+def index_list(subscript: ast.Subscript) -> list[ast.expr]:
+    """The index expressions of `buf[i, j]`."""
+    if isinstance(subscript.slice, ast.Tuple):
+        return list(subscript.slice.elts)
+    return [subscript.slice]

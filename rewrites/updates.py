@@ -7,8 +7,9 @@ from rewrites.combinations import SUM, Combination, neutral, reduced
 from rewrites.errors import refuse
 from rewrites.quote import expr
 from rewrites.scalars import logical
-from rewrites.space import Space, index_list
+from rewrites.space import Space
 from rewrites.stores import filled, store
+from rewrites.tree import index_list
 from rewrites.values import Value, arithmetic, cast, summable, summed
 
 
