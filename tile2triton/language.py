@@ -22,6 +22,7 @@ from tile2triton.frontend.declarations import (
 )
 from tile2triton.frontend.dtypes import OBJECTS as _DTYPES
 from tile2triton.frontend.dtypes import DType
+from tile2triton.frontend.dynamic import Dynamic as PrimExpr
 from tile2triton.frontend.eager import EagerKernel as JITFunc
 from tile2triton.frontend.failures import failure as _failure
 from tile2triton.frontend.failures import unknown_name as _unknown_name
@@ -60,7 +61,6 @@ from tile2triton.frontend.thread_names import (
 )
 from tile2triton.frontend.thread_names import get_thread_binding as _get_thread_binding
 from tile2triton.frontend.tir_names import bind, index_to_coordinates, parallel
-from tile2triton.frontend.values import Dynamic as PrimExpr
 from tile2triton.ops import OPERATORS as _OPERATORS
 from tile2triton.ops.refused import REFUSED as _REFUSED
 from tile2triton.tilelang.dtype_questions import (

@@ -9,12 +9,13 @@ from typing import Any
 from rewrites.facts import Tile
 from tile2triton.frontend.builder import Builder
 from tile2triton.frontend.dtypes import DType, dtype_name
+from tile2triton.frontend.dynamic import is_scalar
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.naming import Naming
 from tile2triton.frontend.positions import here
 from tile2triton.frontend.statics import plain
 from tile2triton.frontend.trees import tree_of
-from tile2triton.frontend.values import Buffer, Variable, is_scalar
+from tile2triton.frontend.values import Buffer, Variable
 
 
 def allocate_tile(builder: Builder, operator: str, arguments: dict[str, Any]) -> Buffer:

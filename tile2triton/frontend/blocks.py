@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from tile2triton.frontend.builder import Block, Builder
+from tile2triton.frontend.dynamic import Dynamic
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.long_lanes import in_blocks
 from tile2triton.frontend.loops import Loop, loop_values
@@ -14,7 +15,6 @@ from tile2triton.frontend.native import truth
 from tile2triton.frontend.nests import join_nest
 from tile2triton.frontend.positions import here
 from tile2triton.frontend.scopes import Binding, Scope
-from tile2triton.frontend.values import Dynamic
 
 
 class Choice:

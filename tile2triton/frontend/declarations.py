@@ -7,9 +7,10 @@ from typing import Any
 
 from tile2triton.frontend.builder import require, size_name
 from tile2triton.frontend.dtypes import DType, dtype_name, is_dtype, kernel_dtype
+from tile2triton.frontend.dynamic import Dynamic
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.trees import tree_of
-from tile2triton.frontend.values import Buffer, Dynamic, Storage
+from tile2triton.frontend.values import Buffer, Storage
 
 
 class Tensor:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tile2triton.frontend.declarations import Probe
+from tile2triton.frontend.dynamic import Dynamic
 from tile2triton.frontend.eager_declarations import Declarations
-from tile2triton.frontend.values import Dynamic
 
 Launcher = Callable[..., Any]
 

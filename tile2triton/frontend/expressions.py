@@ -10,12 +10,12 @@ from typing import Any
 
 from tile2triton.frontend.builder import Builder
 from tile2triton.frontend.decisions import note_all, noting
+from tile2triton.frontend.dynamic import Dynamic
 from tile2triton.frontend.loops import Loop
 from tile2triton.frontend.native import compared, truth
 from tile2triton.frontend.operators import call
 from tile2triton.frontend.scopes import Scope
 from tile2triton.frontend.statics import note_value, plain
-from tile2triton.frontend.values import Dynamic
 
 
 @dataclass

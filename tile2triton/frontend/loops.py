@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tile2triton.frontend.builder import Block, Builder, counter_name, require
+from tile2triton.frontend.dynamic import Dynamic, is_scalar
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.pointers import make_pointers
 from tile2triton.frontend.positions import Position, here
@@ -15,7 +16,6 @@ from tile2triton.frontend.spans import argument_positions
 from tile2triton.frontend.statics import note_value, plain
 from tile2triton.frontend.together import as_named
 from tile2triton.frontend.trees import option_tree, placed_at, tree_of
-from tile2triton.frontend.values import Dynamic, is_scalar
 
 # What these loops' optional arguments say changes nothing in what is emitted.
 _HINTS = frozenset(

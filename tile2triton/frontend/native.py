@@ -6,7 +6,7 @@ import ast
 import operator
 from typing import Any
 
-from tile2triton.frontend.values import Dynamic, comparison, is_scalar
+from tile2triton.frontend.dynamic import Dynamic, comparison, is_scalar
 
 _COMPARISONS = {
     "Lt": operator.lt,

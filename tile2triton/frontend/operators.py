@@ -13,6 +13,7 @@ from tile2triton.diagnostics import ArgumentError, TileError, from_problems
 from tile2triton.frontend.allocations import allocate_barriers, allocate_tile, allocate_variable
 from tile2triton.frontend.builder import Builder, active, require
 from tile2triton.frontend.dtypes import dtype_name
+from tile2triton.frontend.dynamic import Dynamic
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.loops import KernelFrame, Loop
 from tile2triton.frontend.named_numbers import with_tree
@@ -24,7 +25,7 @@ from tile2triton.frontend.roles import RoleFrame
 from tile2triton.frontend.spans import argument_positions
 from tile2triton.frontend.statics import is_named, note_value, plain
 from tile2triton.frontend.trees import operand_tree, option_tree, placed_at, tree_of
-from tile2triton.frontend.values import Buffer, Dynamic, Element, Pending
+from tile2triton.frontend.values import Buffer, Element, Pending
 from tile2triton.frontend.views import allocate_view
 from tile2triton.frontend.whole_operands import WholeOperand, call_whole
 from tile2triton.ops.base import Operator, no_problems

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tile2triton.frontend.blocks import Choice, loop_turns
+from tile2triton.frontend.dynamic import Dynamic, is_scalar
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.loops import Loop, wanted_names
 from tile2triton.frontend.native import compared, truth
 from tile2triton.frontend.operators import call
 from tile2triton.frontend.together import as_named
 from tile2triton.frontend.trees import tree_of
-from tile2triton.frontend.values import Dynamic, is_scalar
 
 if TYPE_CHECKING:
     from tile2triton.frontend.tracer import Tracer

@@ -11,10 +11,11 @@ from tile2triton.frontend.allocations import recorded_call
 from tile2triton.frontend.builder import Builder, require
 from tile2triton.frontend.declarations import extents_of
 from tile2triton.frontend.dtypes import dtype_name
+from tile2triton.frontend.dynamic import Dynamic, dtype_of
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.naming import Naming
 from tile2triton.frontend.trees import tree_of
-from tile2triton.frontend.values import Buffer, Dynamic, Storage, dtype_of
+from tile2triton.frontend.values import Buffer, Storage
 from tile2triton.frontend.views import allocate_view
 
 

@@ -9,9 +9,10 @@ from typing import Any
 
 from tile2triton.frontend.builder import Builder
 from tile2triton.frontend.dead import Dead
+from tile2triton.frontend.dynamic import is_scalar
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.trees import tree_of
-from tile2triton.frontend.values import Element, Variable, is_scalar
+from tile2triton.frontend.values import Element, Variable
 
 _IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.iadd,

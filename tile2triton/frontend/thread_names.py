@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from tile2triton.frontend.builder import require
+from tile2triton.frontend.dynamic import Dynamic
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.loops import KernelFrame
 from tile2triton.frontend.operators import call
 from tile2triton.frontend.statics import note_value, plain
-from tile2triton.frontend.values import Dynamic
 
 
 def get_thread_binding(dim: int = 0) -> Any:

@@ -13,6 +13,7 @@ from tile2triton.frontend.builder import Builder, activated
 from tile2triton.frontend.decisions import noting
 from tile2triton.frontend.declarations import Pointer, Tensor, shape_trees
 from tile2triton.frontend.dtypes import DType, is_dtype, kernel_dtype
+from tile2triton.frontend.dynamic import Dynamic
 from tile2triton.frontend.environment import Captured, environment_of
 from tile2triton.frontend.execution import Prepared, check_names, executable, explained, prepare
 from tile2triton.frontend.finish import finished
@@ -20,7 +21,7 @@ from tile2triton.frontend.operators import TABLE
 from tile2triton.frontend.scopes import Scope
 from tile2triton.frontend.statics import named
 from tile2triton.frontend.tracer import Tracer
-from tile2triton.frontend.values import Buffer, Dynamic
+from tile2triton.frontend.values import Buffer
 from tile2triton.frontend.whole_programs import Outline, declared, whole_program
 from tile2triton.observing import refusals_of
 

@@ -12,6 +12,7 @@ from tile2triton.frontend.builder import size_dtype
 from tile2triton.frontend.dead import Dead
 from tile2triton.frontend.declarations import Tensor
 from tile2triton.frontend.dtypes import DType, is_dtype
+from tile2triton.frontend.dynamic import Dynamic, dtype_of, is_scalar
 from tile2triton.frontend.expressions import Expressions
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.jumps import record_jump
@@ -30,15 +31,7 @@ from tile2triton.frontend.stores import (
     store_variable,
 )
 from tile2triton.frontend.together import as_named
-from tile2triton.frontend.values import (
-    Buffer,
-    Dynamic,
-    Element,
-    Pending,
-    Variable,
-    dtype_of,
-    is_scalar,
-)
+from tile2triton.frontend.values import Buffer, Element, Pending, Variable
 from tile2triton.frontend.whole_operands import WholeOperand
 
 

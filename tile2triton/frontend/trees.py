@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 def tree_of(value: Any) -> ast.expr:
     """The tree of a value where a scalar or an option is wanted."""
     from tile2triton.frontend.dead import Dead
+    from tile2triton.frontend.dynamic import Dynamic
     from tile2triton.frontend.together import Together
-    from tile2triton.frontend.values import Buffer, Dynamic
+    from tile2triton.frontend.values import Buffer
     from tile2triton.frontend.whole_operands import WholeOperand
 
     if isinstance(value, (Dynamic, WholeOperand)):

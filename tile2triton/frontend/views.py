@@ -12,11 +12,12 @@ from tile2triton.diagnostics import from_problems
 from tile2triton.frontend.allocations import recorded_call
 from tile2triton.frontend.builder import Builder, require
 from tile2triton.frontend.dtypes import dtype_name
+from tile2triton.frontend.dynamic import Dynamic
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.naming import Naming
 from tile2triton.frontend.positions import here
 from tile2triton.frontend.trees import tree_of
-from tile2triton.frontend.values import Buffer, Dynamic
+from tile2triton.frontend.values import Buffer
 from tile2triton.ops.static import difference
 from tile2triton.ops.view import size_problems
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import tile2triton.language as T
 from tile2triton.frontend.declarations import Dim
+from tile2triton.frontend.dynamic import Dynamic
 from tile2triton.frontend.prim_func import PrimFunc
-from tile2triton.frontend.values import Buffer, Dynamic, Element
+from tile2triton.frontend.values import Buffer, Element
 
 __all__ = [
     "Buffer",
