@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rewrites.errors import Problem
 from rewrites.facts import Facts
-from tile2triton.ops import gemm
+from tile2triton.ops import gemm, gemm_rules
 from tile2triton.ops.barriers import barrier_problems, no_effect
 from tile2triton.ops.base import Operator
 from tile2triton.ops.regions import copy_problems
@@ -237,7 +237,7 @@ def check_gemm(call: ast.Call, facts: Facts) -> Iterator[Problem]:
     """What T.gemm asks for, and no second program to multiply with."""
     assert isinstance(call.func, ast.Attribute)
     arguments = facts.operators[call.func.attr].arguments(call)
-    yield from gemm.check(as_gemm(call), facts)
+    yield from gemm_rules.check(as_gemm(call), facts)
     what = f"T.{call.func.attr}"
     barrier = arguments.get("mbar")
     if barrier is not None and _is_given(barrier):

@@ -11,7 +11,7 @@ from rewrites.facts import Facts
 from rewrites.space import Space
 from rewrites.stores import store
 from tile2triton.ops.base import Operator
-from tile2triton.ops.gemm import matrix_axes
+from tile2triton.ops.gemm_rules import matrix_axes
 from tile2triton.ops.lowerings import indices_of, space_of_region
 from tile2triton.ops.regions import Region, as_written, read_region, region_problems
 
