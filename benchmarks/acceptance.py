@@ -63,7 +63,7 @@ TEXT_ASSERTION = re.compile(
 # What a failed test says that looked for words in what was emitted, or for TileLang's compiler.
 TEXT_MESSAGE = re.compile(
     r"emitted from \S+ by tile2triton|Expected .* in (?:\w+ )*source|is not vectorized|"
-    r"is a part of TileLang's compiler|error\[T2T604\]|"
+    r"is a part of TileLang's compiler|error\[T2T604\]|error\[T2T505\]|"
     r"no attribute '(?:body|buffer_map|host_mod|stmt_functor|type_code)'"
 )
 

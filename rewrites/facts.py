@@ -24,6 +24,8 @@ class Tensor:
     role: str = "input"
     base: str = ""
     strides: tuple[ast.expr, ...] = ()
+    # Of an output that is only allocated: the names of its type in torch, the best one first.
+    made_as: tuple[str, ...] = ()
 
     @property
     def rank(self) -> int:

@@ -193,6 +193,55 @@ def test_swizzled_layouts_are_hints(device):
     assert T.get_swizzle_layout(3, 5, 64, "float16") == (3, 5)
 
 
+@pytest.mark.parametrize(
+    ("name", "columns", "stored", "names"),
+    [
+        ("int4", 16, 8, ("int8",)),
+        ("uint4", 16, 8, ("uint8",)),
+        ("float4_e2m1fn", 16, 8, ("float4_e2m1fn_x2", "int8")),
+        ("float4_e2m1fnx2", 16, 16, ("float4_e2m1fn_x2", "int8")),
+        ("float8_e8m0fnu", 5, 5, ("float8_e8m0fnu",)),
+    ],
+)
+def test_outputs_of_narrow_types_are_allocated_as_torch_stores_them(name, columns, stored, names):
+    @T.prim_func
+    def main(n: T.int32):
+        B = T.empty((3, columns), name)
+        C = T.empty((n, n * columns), name)
+        with T.Kernel(1, threads=1):
+            T.evaluate(0)
+        return B, C
+
+    b, c = tile2triton.compile(main)(2)
+    kind = next(getattr(torch, one) for one in names if hasattr(torch, one))
+    assert b.dtype == c.dtype == kind
+    assert b.shape == (3, stored) and c.shape == (2, 2 * stored)
+
+
+def test_elements_of_narrow_outputs_cannot_be_used():
+    @T.prim_func
+    def main(n: T.int32):
+        B = T.empty((3, 16), "int4")
+        with T.Kernel(1, threads=1):
+            B[0, 0] = n
+        return B
+
+    with pytest.raises(tile2triton.Error, match=r"T2T605.*`B` holds"):
+        tile2triton.compile(main)
+
+
+def test_narrow_outputs_fill_their_bytes():
+    @T.prim_func
+    def main(n: T.int32):
+        B = T.empty((3, 15), "int4")
+        with T.Kernel(1, threads=1):
+            T.evaluate(0)
+        return B
+
+    with pytest.raises(tile2triton.Error, match=r"T2T550.*2 elements in a byte"):
+        tile2triton.compile(main)
+
+
 def test_loops_that_count_by_ones_are_frames():
     assert isinstance(T.serial(1, 10, 1), IRBuilderFrame)
     assert isinstance(T.serial(10), IRBuilderFrame)

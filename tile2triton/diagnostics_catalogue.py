@@ -1044,6 +1044,15 @@ CATALOGUE: dict[str, Entry] = {
             "Triton to choose, so programs that compute with it have no counterpart."
         ),
     ),
+    "T2T550": Entry(
+        title="A tensor of narrow elements that does not end with a byte",
+        explanation=(
+            "Elements of less than 8 bits lie side by side in bytes along the last dimension, "
+            "which has to fill them."
+        ),
+        wrong='B = T.empty((4, 15), "int4")',
+        right='B = T.empty((4, 16), "int4")',
+    ),
     # Names and types of TileLang that have no counterpart.
     "T2T600": Entry(
         title="An operation on the threads of a warp",

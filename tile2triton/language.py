@@ -60,7 +60,7 @@ from tile2triton.frontend.thread_names import (
     thread_binding,
 )
 from tile2triton.frontend.thread_names import get_thread_binding as _get_thread_binding
-from tile2triton.frontend.tir_names import bind, index_to_coordinates, parallel
+from tile2triton.frontend.tir_names import bind, evaluate, index_to_coordinates, parallel
 from tile2triton.ops import OPERATORS as _OPERATORS
 from tile2triton.ops.refused import REFUSED as _REFUSED
 from tile2triton.tilelang.dtype_questions import (
@@ -131,6 +131,7 @@ __all__ = [
     "dtype",
     "dynamic",
     "empty",
+    "evaluate",
     "get_block_binding",
     "get_block_bindings",
     "get_block_extent",

@@ -118,6 +118,18 @@ def torch_dtype(dtype: str) -> ast.expr:
     return expr(f"torch.{dtypes.BY_NAME[dtypes.ALIASES.get(dtype, dtype)].torch}")
 
 
+def allocated_dtype(tensor: Tensor) -> ast.expr:
+    """The torch type of a tensor that the launcher makes."""
+    if not tensor.made_as:
+        return torch_dtype(tensor.dtype)
+    # An older torch lacks the best type.
+    *better, kind = tensor.made_as
+    tree = expr(f"torch.{kind}")
+    for one in reversed(better):
+        tree = expr(f"getattr(torch, {one!r}, other)", other=tree)
+    return tree
+
+
 def _own_dims(tensor: Tensor, facts: Facts) -> dict[int, str]:
     """The run-time sizes that are extents of this tensor, by axis."""
     return {

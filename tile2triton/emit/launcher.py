@@ -9,7 +9,7 @@ from rewrites.nodes import Comment
 from rewrites.quote import expr, literal, name, stmts
 from rewrites.tensors import strides
 from rewrites.tree import walk
-from tile2triton.emit.arguments import read_and_check, torch_dtype
+from tile2triton.emit.arguments import allocated_dtype, read_and_check
 from tile2triton.emit.grid import computed_grid, may_be_empty, may_be_negative
 from tile2triton.emit.names import HostNames, input_tensors, scalar_parameters
 
@@ -89,8 +89,8 @@ def _on_the_right_gpu(facts: Facts, host: HostNames) -> list[ast.stmt]:
 def _allocation(tensor: Tensor, facts: Facts) -> list[ast.stmt]:
     given = input_tensors(facts)
     shape = _shape(tensor)
-    kind = torch_dtype(tensor.dtype)
-    alike = [other for other in given if other.dtype == tensor.dtype]
+    kind = allocated_dtype(tensor)
+    alike = [other for other in given if other.dtype == tensor.dtype and not tensor.made_as]
     for other in alike:
         if ast.unparse(_shape(other)) == ast.unparse(shape):
             value = expr("torch.empty_like(other)", other=name(other.name))

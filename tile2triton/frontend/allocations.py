@@ -12,6 +12,7 @@ from tile2triton.frontend.dtypes import DType, dtype_name
 from tile2triton.frontend.dynamic import is_scalar
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.naming import Naming
+from tile2triton.frontend.packed import stored_as
 from tile2triton.frontend.positions import here
 from tile2triton.frontend.statics import plain
 from tile2triton.frontend.trees import tree_of
@@ -111,11 +112,12 @@ def global_naming(
     builder: Builder, shape: tuple[Any, ...], dtype: DType, role: str, fallback: str
 ) -> Buffer:
     """A tensor that the launcher allocates; it leaves no statement."""
-    trees = tuple(tree_of(extent) for extent in shape)
+    stored, kind, made_as = stored_as(shape, dtype)
+    trees = tuple(tree_of(extent) for extent in stored)
 
     def claim(wanted: str) -> str:
         name = builder.names.claim(wanted)
-        builder.add_tensor(name, trees, str(dtype), role)
+        builder.add_tensor(name, trees, kind, role, made_as=made_as)
         if role == "output":
             builder.empties.append(name)
         return name

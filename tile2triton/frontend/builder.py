@@ -197,10 +197,11 @@ class Builder:
         dtype: str,
         role: str,
         strides: tuple[ast.expr, ...] = (),
+        made_as: tuple[str, ...] = (),
     ) -> None:
         trees = tuple(cast(ast.expr, self.settle(tree)) for tree in shape)
         steps = tuple(cast(ast.expr, self.settle(tree)) for tree in strides)
-        self.facts.tensors[name] = Tensor(name, trees, dtype, role, strides=steps)
+        self.facts.tensors[name] = Tensor(name, trees, dtype, role, strides=steps, made_as=made_as)
         self.bound[name] = self.root
 
     def set_aside(self, diagnostic: Diagnostic) -> None:

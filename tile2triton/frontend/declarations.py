@@ -9,6 +9,7 @@ from tile2triton.frontend.builder import require, size_name
 from tile2triton.frontend.dtypes import DType, dtype_name, is_dtype, kernel_dtype
 from tile2triton.frontend.dynamic import Dynamic
 from tile2triton.frontend.failures import failure
+from tile2triton.frontend.packed import output_dtype
 from tile2triton.frontend.trees import tree_of
 from tile2triton.frontend.values import Buffer, Storage
 
@@ -154,7 +155,8 @@ def _allocated(shape: tuple[Any, ...], dtype: Any, role: str, fallback: str) -> 
             "a tensor is allocated inside of a kernel",
             hint="move T.empty or T.alloc_global above `with T.Kernel`",
         )
-    return global_naming(builder, shape, kernel_dtype(dtype), role, fallback)
+    kind = output_dtype(dtype) if role == "output" else kernel_dtype(dtype)
+    return global_naming(builder, shape, kind, role, fallback)
 
 
 def shape_trees(shape: tuple[Any, ...]) -> tuple[ast.expr, ...]:

@@ -10,6 +10,7 @@ from tile2triton.diagnostics import TileError, at_node
 from tile2triton.frontend.assertions import assertions
 from tile2triton.frontend.builder import Builder
 from tile2triton.frontend.dims import read_dims
+from tile2triton.frontend.packed import refuse_uses
 
 
 def finished(
@@ -34,6 +35,7 @@ def finished(
                 hint="write its body under `with T.Kernel(..., threads=128) as ...:`",
             )
         )
+    refuse_uses(ast.Module(builder.root.body, []), facts)
     read_dims(builder, tree)
     _assert_decisions(builder)
     return Program(_module(builder, tree, parameters), facts)

@@ -22,6 +22,10 @@ def bind(value: Any, type_annotation: Any = None, *, var: Any = None) -> Any:
     return value
 
 
+def evaluate(value: Any) -> None:
+    """What computing a value does, which is nothing: operators that act stand as statements."""
+
+
 def index_to_coordinates(index: Any, shape: Sequence[Any]) -> list[Any]:
     """The coordinates of the element that has this number, the last dimension being the fastest."""
     coordinates: list[Any] = []

@@ -120,7 +120,7 @@ GROUPS: tuple[tuple[Refusal, str], ...] = (
     (
         _COMPILER_INTERNALS,
         """
-        attr evaluate sblock reads writes func_attr handle Broadcast Ramp
+        attr sblock reads writes func_attr handle Broadcast Ramp
         type_annotation match_buffer Shuffle While sblock_attr If Then Else sblock_alloc_buffer
         target Add And Assert BufferLoad Call CallEffectKind CommReducer Div EQ FloatImm
         FloorDiv FloorMod GE GT IntImm IterVar LE LT Let Max Min Mod Mul NE Not Or ProducerLoad

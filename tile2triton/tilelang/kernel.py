@@ -118,6 +118,14 @@ class TileLangKernel:
             raise ValueError("the kernel was not tuned")
         return {"latency": self.latency, "config": self.config, "ref_latency": self.ref_latency}
 
+    @property
+    def dynamic_symbolic_map(self) -> None:
+        """Where run-time sizes are read, which the emitted launcher knows by itself."""
+        return None
+
+    def get_exportable_executable(self) -> NoReturn:
+        self._refuse("get_exportable_executable", "write kernel.save(path): it needs only Triton")
+
     def export_library(self, kernel_file: str) -> NoReturn:
         self._refuse("export_library", "write kernel.save(path): the module needs only Triton")
 
