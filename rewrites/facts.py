@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from rewrites.schedule import Schedule
+
 Number = int | float | bool
 
 
@@ -160,6 +162,9 @@ class Facts:
     dims: dict[str, tuple[str, int]] = field(default_factory=dict)
     # Those whose extent there is a sum, in an order in which they can be solved for.
     equations: dict[str, Equation] = field(default_factory=dict)
+    # What is said of how the program is run on this target, and what holds where nothing is said.
+    schedule: Schedule = field(default_factory=Schedule)
+    templates: Mapping[str, Schedule] = field(default_factory=dict)
     # Extents of whole operands that are to be read at the launch, where no tile holds them whole.
     free_sizes: frozenset[str] = frozenset()
     # Those that are read from strides: name -> (tensor, axis).

@@ -29,7 +29,7 @@ from rewrites.operands.evaluate import Reader
 from rewrites.operands.limits import bound_of
 from rewrites.operands.multiply_vectors import multiply_vectors
 from rewrites.operands.online import hoist_factors
-from rewrites.operands.plan import Output, Plan, Schedule, plan_of
+from rewrites.operands.plan import Output, Plan, plan_of
 from rewrites.operands.rename_bound import rename_bound
 from rewrites.operands.sizes import Sizes
 from rewrites.operands.streams import close_loop, common_conditions, open_loop
@@ -37,6 +37,7 @@ from rewrites.operands.terms import Axis, Size
 from rewrites.operands.tiles import Tiles
 from rewrites.operands.values import ONE, Making, Whole
 from rewrites.quote import literal, name, place
+from rewrites.schedule import Schedule
 from rewrites.tree import function_of, is_whole, names_in
 
 _BLOCKS = ("bx", "by", "bz")
@@ -52,7 +53,7 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
     reader = Reader(facts, making)
     returned = reader.program(function)
     outputs = _outputs(making, facts, returned, last)
-    plan = plan_of(outputs, Schedule(), function)
+    plan = plan_of(outputs, facts, function)
     asserted = [one for one in function.body if isinstance(one, ast.Expr)]
     # What Python decided from a size holds for that size.
     making.fixed.update(*map(names_in, asserted))
@@ -60,6 +61,8 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
     plan.reversed = _reversed(plan)
     function.body = _written(plan, making, facts, function, asserted)
     tree.body = [*_constants(facts), function]
+    # What is left of the schedule is for kernels with a grid of their own.
+    facts.schedule = Schedule()
     return ast.fix_missing_locations(tree)
 
 
@@ -167,8 +170,17 @@ def _written(
         ast.Expr(writer.tree("T.static_assert(condition)", condition=condition))
         for condition in writer.decided.values()
     ]
-    header.body = [*decided, *asserted, *body.statements]
+    header.body = [*decided, *asserted, *_swizzle(plan, writer, header), *body.statements]
     return [place(header, node)]
+
+
+def _swizzle(plan: Plan, writer: Writer, header: ast.With) -> list[ast.stmt]:
+    """`T.use_swizzle(…)` for a grid over rows and columns."""
+    tiled = [one for one in plan.places.values() if one.role == "tile"]
+    if plan.swizzle is None or len(tiled) < 2:
+        return []
+    call = writer.tree("T.use_swizzle(panel)", panel=literal(plan.swizzle))
+    return [place(ast.Expr(call), header)]
 
 
 def _streamed(plan: Plan, output: Output) -> Axis | None:

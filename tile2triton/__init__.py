@@ -4,6 +4,7 @@ from tile2triton.api import compile, jit, kernel, transpile
 from tile2triton.diagnostics import Diagnostic, TileError
 from tile2triton.frontend.compiled import CompiledKernel
 from tile2triton.frontend.prim_func import PrimFunc, prim_func
+from tile2triton.schedule import Schedule
 from tile2triton.tune import autotune
 
 Error = TileError
@@ -14,6 +15,7 @@ __all__ = [
     "Diagnostic",
     "Error",
     "PrimFunc",
+    "Schedule",
     "TileError",
     "autotune",
     "compile",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Callable, Sequence
 from types import FrameType
@@ -16,6 +17,8 @@ from tile2triton.frontend.lazy import LazyKernel
 from tile2triton.frontend.operand_kernel import OperandKernel
 from tile2triton.frontend.options import Options, checked_options, resolved_target
 from tile2triton.frontend.prim_func import PrimFunc
+from tile2triton.schedule import Schedule, scheduled
+from tile2triton.schedule.tiles import with_tiles
 from tile2triton.tune.autotune import AutotunedKernel, under_kernel
 
 Kernel = LazyKernel | EagerKernel | OperandKernel
@@ -28,7 +31,12 @@ def kernel(function: Callable[..., Any]) -> Kernel: ...
 
 @overload
 def kernel(
-    function: None = None, *, out_idx: OutIdx = None, target: str | None = None, **recorded: Any
+    function: None = None,
+    *,
+    out_idx: OutIdx = None,
+    target: str | None = None,
+    schedule: Schedule | None = None,
+    **recorded: Any,
 ) -> Callable[[Callable[..., Any]], Kernel]: ...
 
 
@@ -37,18 +45,21 @@ def kernel(
     *,
     out_idx: OutIdx = None,
     target: str | None = None,
+    schedule: Schedule | None = None,
     **recorded: Any,
 ) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
     """Make a function a kernel, or a factory of kernels where it returns a `T.prim_func`.
 
     `out_idx` numbers the parameters of the prim_func that are outputs: they are allocated and
-    returned. `target` is such as "cuda:90"; without it, this machine's GPU. What TileLang's `jit`
+    returned. `target` is such as "cuda:90"; without it, this machine's GPU. `schedule` is how it is
+    run, beside what annotations below this one say. What TileLang's `jit`
     takes beside these (`pass_configs`, `verbose`, …) is kept on record and changes nothing, except
     that `pass_configs={"tl.disable_tma_lower": True}` keeps copies off TMA descriptors. Raises
     `ArgumentError` for any other option, and for what is no function.
     """
     frame = sys._getframe(1)
     options = checked_options(out_idx, target, recorded)
+    options = dataclasses.replace(options, schedule=schedule)
     if function is None:
         return lambda function: make_kernel(function, options, frame)
     return make_kernel(function, options, frame)
@@ -65,6 +76,12 @@ def make_kernel(function: Callable[..., Any], options: Options, frame: FrameType
         raise ArgumentError(Diagnostic("T2T414", message, hint=hint))
     if isinstance(function, AutotunedKernel):
         raise under_kernel(function)
+    said = scheduled(function)
+    if said is not None:
+        whole = said if options.schedule is None else said | options.schedule
+        options = dataclasses.replace(options, schedule=whole)
+    if options.schedule is not None:
+        function = with_tiles(function, options.schedule)
     captured = capture(function, frame)
     if uses_language(captured):
         return EagerKernel(captured, options)
@@ -112,7 +129,7 @@ def transpile(
 
 def _for_target(function: Kernel, target: str) -> Kernel:
     """The same kernel for another target."""
-    options = Options(function.options.out_idx, resolved_target(target), function.options.recorded)
+    options = dataclasses.replace(function.options, target=resolved_target(target))
     if isinstance(function, EagerKernel):
         return EagerKernel(function.captured, options)
     if isinstance(function, OperandKernel):

@@ -40,7 +40,13 @@ TUNE_PROCESSES = Variable(
     meaning="how many processes compile configurations for tuning; else one for each processor",
 )
 
-VARIABLES = (CACHE_DIR, DISABLE_CACHE, TUNE_PROCESSES)
+SCHEDULES = Variable(
+    name="TILE2TRITON_SCHEDULES",
+    default="~/.config/tile2triton/schedules",
+    meaning="where your own schedules are, by name; they come before those that are shipped",
+)
+
+VARIABLES = (CACHE_DIR, DISABLE_CACHE, TUNE_PROCESSES, SCHEDULES)
 
 
 def cache_directory() -> Path:

@@ -63,6 +63,9 @@ from tile2triton.frontend.thread_names import get_thread_binding as _get_thread_
 from tile2triton.frontend.tir_names import bind, evaluate, index_to_coordinates, parallel
 from tile2triton.ops import OPERATORS as _OPERATORS
 from tile2triton.ops.refused import REFUSED as _REFUSED
+from tile2triton.schedule import annotation as _schedule_annotation
+from tile2triton.schedule.hints import BY_NAME as _HINTS
+from tile2triton.schedule.hints import Hint as _Hint
 from tile2triton.tilelang.dtype_questions import (
     is_f8f6f4_family,
     is_float4,
@@ -161,6 +164,7 @@ __all__ = [
     "ws_op",
     "thread_return",
     *_DTYPES,
+    *_HINTS,
     *_OPERATORS,
     *_REFUSED,
 ]
@@ -193,6 +197,16 @@ def _function(name: str, surface: Callable[..., Any]) -> Callable[..., Any]:
     return operator
 
 
+def _annotation(hint: _Hint) -> Callable[..., Any]:
+    """What `T.<name>` of a schedule is: a decorator."""
+
+    @functools.wraps(hint.surface)
+    def annotate(*arguments: Any, **keywords: Any) -> Any:
+        return _schedule_annotation(hint.name, arguments, keywords)
+
+    return annotate
+
+
 def _cast_type_first(dtype: Any, value: Any) -> Any:
     """`T.cast` with its arguments the other way round."""
     return _operators.cast(value, dtype)
@@ -207,6 +221,7 @@ def __getattr__(name: str) -> Any:
 
 _operators.TABLE.update(_OPERATORS)
 globals().update({name: _function(name, one.surface) for name, one in _OPERATORS.items()})
+globals().update({name: _annotation(hint) for name, hint in _HINTS.items() if name != "parallel"})
 globals().update(_DTYPES)
 globals()["Cast"] = _cast_type_first
 # Of a block of threads with several dimensions, the operator knows the running number only.

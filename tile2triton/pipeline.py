@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rewrites import (
+    apply_schedule,
     check_operators,
     delay_reductions,
     drop_stages,
@@ -32,6 +33,7 @@ from rewrites.quote import copy_tree
 from rewrites.shapes import plain_shapes
 from rewrites.tree import names_in
 from tile2triton.ops import OPERATORS
+from tile2triton.schedule.library import templates
 from tile2triton.targets import BY_NAME
 
 
@@ -48,6 +50,7 @@ PIPELINE = tuple(
     Pass(module.__name__.rpartition(".")[2], module.run, module.__doc__ or "")
     for module in (
         tile_operands,
+        apply_schedule,
         check_operators,
         remove_jumps,
         split_grids,
@@ -84,6 +87,7 @@ def lower(program: Program, target: str, after: str | None = None) -> ast.Module
     facts.shared_memory = BY_NAME[target].shared_memory
     facts.operators = OPERATORS
     facts.descriptors = {}
+    facts.templates = templates(target)
     tree = copy_tree(program.tree)
     if after == "trace":
         return tree

@@ -1,17 +1,24 @@
 """How each axis of a program is run over: by the grid, in one tile, or in a loop over tiles."""
 
 import ast
+import dataclasses
+import math
 from dataclasses import dataclass, field
 
+from rewrites.dtypes import BY_NAME
 from rewrites.environment import next_power_of_two
 from rewrites.errors import refuse
+from rewrites.facts import Facts
 from rewrites.operands.online import Running, planned
 from rewrites.operands.terms import Axis, Size, Term, reduced_axis, subterms
+from rewrites.schedule import Schedule
 
 # A row of so many elements is held on the chip; a longer one is run over in a loop.
 WHOLE_ROW = 16384
 # A tile without matrix products has about so many elements.
 TILE = 2048
+# Of an accumulator, a thread holds so many elements without spilling them.
+ACCUMULATOR = 128
 # A dimension of a matrix that tensor cores multiply is held whole up to here.
 WHOLE_MATRIX = 512
 
@@ -58,29 +65,20 @@ class Plan:
     reversed: set[Axis] = field(default_factory=set)
     threads: int = 128
     num_stages: int = 2
+    swizzle: int | None = None
 
     def lanes(self, axes: frozenset[Axis]) -> list[Axis]:
         """The axes that are extents of a tile, in the order of all axes."""
         return [axis for axis in self.places if axis in axes and self.places[axis].has_lanes]
 
 
-@dataclass
-class Schedule:
-    """What the user says of tiles and loops; `tiles` is by the names of extents."""
-
-    tiles: dict[str, int] = field(default_factory=dict)
-    num_stages: int | None = None
-    threads: int | None = None
-
-
-def plan_of(outputs: list[Output], schedule: Schedule, function: ast.AST) -> Plan:
-    """A plan; an error where the program is no one kernel."""
-    return _Planning(outputs, schedule, function).made()
+def plan_of(outputs: list[Output], facts: Facts, function: ast.AST) -> Plan:
+    """A plan, by the schedule in the facts; an error where the program is no one kernel."""
+    return _Planning(outputs, facts, function).made()
 
 
 class _Planning:
-    def __init__(self, outputs: list[Output], schedule: Schedule, function: ast.AST) -> None:
-        self.schedule = schedule
+    def __init__(self, outputs: list[Output], facts: Facts, function: ast.AST) -> None:
         self.function = function
         self.plan = Plan(outputs)
         self.found = subterms(*(output.term for output in outputs))
@@ -98,14 +96,30 @@ class _Planning:
         )
         # Axes of outputs over which something is reduced, too: the rows of a softmax.
         self.own = {axis for term in self.reductions if (axis := reduced_axis(term)) in self.axes}
+        self.blocks: dict[Axis, int] = {}
+        self.template = facts.templates.get(self.kind(), Schedule())
+        self.said = facts.schedule
+        self.schedule = facts.schedule.over(self.template)
+
+    def kind(self) -> str:
+        """What sort of program it is, which chooses the defaults of its schedule."""
+        chained = any(inner in self.dots for dot in self.dots for inner in subterms(*dot.operands))
+        if chained:
+            return "attention"
+        if self.dots:
+            return "gemm"
+        return "rows" if self.reductions else "elementwise"
 
     def made(self) -> Plan:
+        self._refuse_unknown()
         roles = {**self._roles_of_outputs(), **self._roles_of_bound()}
         for axis in self.own:
             roles[axis] = "whole" if axis.size.value <= WHOLE_ROW else "stream"
         if not self.dots:
             self._tile_rows(roles)
         sizes = self._block_sizes(roles)
+        if self.dots and self.said.threads is not None:
+            self._fit_registers(roles, sizes, self.said.threads)
         for axis in (*self.axes, *self.bound):
             self.plan.places[axis] = Place(roles[axis], sizes[axis])
         for axis, place in self.plan.places.items():
@@ -129,14 +143,13 @@ class _Planning:
         for axis in matrix:
             # Another tile along an axis would compute again what does not depend on it.
             if any(axis not in dot.axes for dot in self.dots if self._is_used_along(dot, axis)):
-                roles[axis] = "whole"
                 self._refuse_too_long(axis, WHOLE_MATRIX)
+                roles[axis] = "whole" if axis.size.value <= WHOLE_MATRIX else "tile"
         return roles
 
     def _tile_rows(self, roles: dict[Axis, str]) -> None:
         """Give each program as many rows as make a tile, the innermost axes first."""
-        self.blocks: dict[Axis, int] = {}
-        room = TILE
+        room = TILE if self.schedule.width is None else self._threads() * self.schedule.width
         for axis, role in roles.items():
             if role in ("whole", "stream"):
                 room //= min(next_power_of_two(axis.size.value), 32 if axis in self.bound else TILE)
@@ -212,19 +225,70 @@ class _Planning:
                 sizes[axis] = axis.size
         return sizes
 
+    def _fit_registers(
+        self, roles: dict[Axis, str], sizes: dict[Axis, Size], threads: int
+    ) -> None:
+        """Halve default tiles whose accumulator would not fit into so few threads' registers."""
+        tiled = [axis for axis in reversed(self.axes) if roles[axis] == "tile"]
+        free = [axis for axis in tiled if self._found(self.said, axis) is None]
+        elements = math.prod(sizes[axis].value for axis in tiled)
+        for axis in free:
+            while elements > ACCUMULATOR * threads and sizes[axis].value > 64:
+                sizes[axis] = dataclasses.replace(sizes[axis], value=sizes[axis].value // 2)
+                elements //= 2
+
     def _is_chained(self, axis: Axis) -> bool:
         """Whether the loop over the axis multiplies what it has computed."""
         return any(axis in term.axes for term in self.dots)
 
     def _block(self, axis: Axis, most: int) -> int:
-        given = self.schedule.tiles.get(axis.size.name)
-        if given is not None:
-            return given
+        """The tile size along an extent: what is said, or the default if there is so much."""
+        said = self._found(self.said, axis)
+        if said is not None:
+            return said
+        default = self._found(self.template, axis)
+        if default is not None and self.dots:
+            most = default
+            if axis in self.bound and self.kind() == "gemm":
+                # The default is for elements of 16 bits.
+                most = most * 16 // BY_NAME[self.dots[0].operands[0].dtype].bits
         least = 16 if self.dots else 1
         return max(least, min(most, next_power_of_two(axis.size.value)))
 
+    def _found(self, schedule: Schedule, axis: Axis) -> int | None:
+        """The tile size that a schedule has for an extent: by its name, or as m, n or k."""
+        tiles = {name.lower(): size for name, size in schedule.tiles.items()}
+        by_name = tiles.get(axis.size.name.lower()) if schedule is self.said else None
+        return tiles.get(self.letter(axis)) if by_name is None else by_name
+
+    def letter(self, axis: Axis) -> str:
+        """What an extent is to the matrix products: "m", "n" or "k"; without products, ""."""
+        if not self.dots:
+            return ""
+        if axis in self.bound:
+            return "n" if self.kind() == "attention" else "k"
+        return {"left": "m", "right": "n"}.get(self._side(axis), "")
+
+    def _threads(self) -> int:
+        return self.schedule.threads or 128
+
+    def _refuse_unknown(self) -> None:
+        """Tiles and splits are of extents that the program has."""
+        axes = (*self.axes, *self.bound)
+        known = {axis.size.name.lower() for axis in axes} | {self.letter(axis) for axis in axes}
+        for name in (*self.said.tiles, *self.said.splits):
+            if name.lower() not in known:
+                extents = [axis.size.name for axis in axes if axis.size.name]
+                raise refuse(
+                    self.function,
+                    "T2T876",
+                    f"the schedule says `{name}`, which is no extent of this program",
+                    (f"extents: {', '.join(dict.fromkeys(extents))}",),
+                    'name extents in annotations to be sure of their names: X: T.Tensor["M N"]',
+                )
+
     def _refuse_too_long(self, axis: Axis, most: int) -> None:
-        if axis.size.value <= most:
+        if axis.size.value <= most or self.schedule.recompute:
             return
         raise refuse(
             self.function,
@@ -242,11 +306,11 @@ class _Planning:
             if plan.places[axis].has_lanes:
                 elements *= plan.places[axis].block.value
         if self.dots:
-            plan.threads = 256 if elements >= 128 * 128 else 128
-            plan.num_stages = 3 if not any(map(self._is_chained, plan.loops)) else 2
+            plan.threads = min(self.template.threads or 256, max(128, elements // 64))
         else:
             for axis in self.bound:
                 elements *= plan.places[axis].block.value
             plan.threads = min(512, max(128, next_power_of_two(elements) // 16))
-        plan.threads = schedule.threads or plan.threads
+        plan.swizzle = schedule.swizzle
+        plan.threads = self.said.threads or plan.threads
         plan.num_stages = schedule.num_stages or plan.num_stages

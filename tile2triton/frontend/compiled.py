@@ -54,8 +54,15 @@ class CompiledKernel(TileLangKernel):
 
     def emitted_for(self, target: str) -> tuple[str, Facts]:
         """The Triton source for a target, and what lowering found out for it."""
-        facts = _own(self.program.facts)
+        facts = self._facts_for(target)
         return emit(self._lowered(facts, target), facts), facts
+
+    def _facts_for(self, target: str) -> Facts:
+        """The facts for one lowering, with what the schedule says for the target."""
+        facts = _own(self.program.facts)
+        if self.options.schedule is not None:
+            facts.schedule = self.options.schedule.for_target(target)
+        return facts
 
     def save(self, path: str | Path) -> Path:
         """Write the stand-alone module to a file; it needs triton and torch only."""
@@ -65,7 +72,7 @@ class CompiledKernel(TileLangKernel):
 
     def after(self, name: str) -> str:
         """The program as it is after the pass of that name; "trace" is before the first."""
-        return to_source(self._lowered(_own(self.program.facts), self.target, after=name))
+        return to_source(self._lowered(self._facts_for(self.target), self.target, after=name))
 
     def reference(self, *arrays: Any) -> Any:
         """What the kernel means, on NumPy arrays: its output, a tuple of several, or None."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from tile2triton import targets
 from tile2triton.diagnostics import ArgumentError, Diagnostic
+from tile2triton.schedule import Schedule
 
 RECORDED = (
     "target_host",
@@ -27,6 +28,7 @@ class Options:
     out_idx: tuple[int, ...] | None = None
     target: str | None = None
     recorded: tuple[tuple[str, Any], ...] = ()
+    schedule: Schedule | None = None
 
     @property
     def uses_tma(self) -> bool:

@@ -7,10 +7,18 @@ from typing import Any
 
 from tile2triton.frontend.loops import Loop
 from tile2triton.frontend.operators import call
+from tile2triton.schedule import annotation
 
 
-def parallel(start: Any, stop: Any = None, *, annotations: Any = None) -> Loop:
-    """T.Parallel over one range, which need not start at 0."""
+def parallel(
+    start: Any = None, stop: Any = None, *, annotations: Any = None, block: Any = None
+) -> Any:
+    """T.Parallel over one range, which need not start at 0; with `block`, the threads of a block.
+
+    `@T.parallel(block=(128, 1))` above a function is an annotation of its schedule.
+    """
+    if block is not None:
+        return annotation("parallel", (), {"block": block})
     extent = start if stop is None else stop - start
     loop: Loop = call("Parallel", (extent,), {})
     loop.first = 0 if stop is None else start

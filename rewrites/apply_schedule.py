@@ -1,0 +1,87 @@
+"""Give a kernel with T.Kernel the threads, stages and order of programs that its schedule says.
+
+before:
+    def k(A: T.Tensor((256, 64), "float16"), C: T.Tensor((256, 64), "float16")):
+        with T.Kernel(4, 2, threads=128) as (bx, by):
+            a = T.alloc_fragment((64,), "float16")
+            for k in T.Pipelined(8, num_stages=2):
+                T.copy(A[by * 4 + bx, 0], a)
+                T.copy(a, C[by * 4 + bx, 0])
+
+after:
+    def k(A: T.Tensor((256, 64), 'float16'), C: T.Tensor((256, 64), 'float16')):
+        with T.Kernel(4, 2, threads=128) as (bx, by):
+            a = T.alloc_fragment((64,), 'float16')
+            for k in T.Pipelined(8, num_stages=2):
+                T.copy(A[by * 4 + bx, 0], a)
+                T.copy(a, C[by * 4 + bx, 0])
+"""
+
+import ast
+
+from rewrites.errors import refuse
+from rewrites.facts import Facts
+from rewrites.quote import literal, place, stmts
+from rewrites.tree import function_of, operator_call, walk
+
+
+def run(tree: ast.Module, facts: Facts) -> ast.Module:
+    """Change what the schedule says; a schedule that says nothing changes nothing."""
+    schedule = facts.schedule
+    function = function_of(tree)
+    for statement in function.body:
+        if isinstance(statement, ast.With):
+            _refuse_what_is_for_operands(statement, facts)
+            if schedule.threads is not None:
+                _set_keyword(_header(statement), "threads", schedule.threads)
+            if schedule.swizzle is not None:
+                _set_swizzle(statement, schedule.swizzle)
+    if schedule.num_stages is not None:
+        for node in walk(function):
+            if isinstance(node, ast.For) and isinstance(node.iter, ast.Call):
+                if isinstance(node.iter.func, ast.Attribute) and node.iter.func.attr == "Pipelined":
+                    _set_keyword(node.iter, "num_stages", schedule.num_stages)
+    return tree
+
+
+def _header(block: ast.With) -> ast.Call:
+    call = block.items[0].context_expr
+    assert isinstance(call, ast.Call)
+    return call
+
+
+def _set_keyword(call: ast.Call, name: str, value: int) -> None:
+    made = place(literal(value), call)
+    for keyword in call.keywords:
+        if keyword.arg == name:
+            keyword.value = made
+            return
+    call.keywords.append(ast.copy_location(ast.keyword(name, made), call))
+
+
+def _set_swizzle(block: ast.With, panel: int) -> None:
+    """Panels instead of those that the program asks for; a grid of one dimension has none."""
+    if len(_header(block).args) < 2:
+        return
+    rest = [one for one in block.body if operator_call(one, "use_swizzle") is None]
+    (swizzle,) = stmts("T.use_swizzle(panel)", panel=literal(panel))
+    block.body = [place(swizzle, block), *rest]
+
+
+def _refuse_what_is_for_operands(block: ast.With, facts: Facts) -> None:
+    schedule = facts.schedule
+    said = {
+        "T.split": bool(schedule.splits),
+        "T.persistent": schedule.programs is not None,
+        "T.recompute": schedule.recompute,
+        "T.vectorize": schedule.width is not None,
+    }
+    for name, is_said in said.items():
+        if is_said:
+            raise refuse(
+                block,
+                "T2T877",
+                f"{name} is for programs on whole operands, and this kernel has a grid of its own",
+                (),
+                "write it into the kernel: its grid and its loops say how the work is shared out",
+            )

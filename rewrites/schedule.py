@@ -1,0 +1,39 @@
+"""How a program is to be run on one chip, apart from what it computes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What is said of tiles, threads and loops; what is None or empty is left to the defaults.
+
+    `tiles` and `splits` go by the names of extents, in any case, or `m`, `n` and `k` for the rows,
+    the columns and the contracted extent of a matrix product.
+    """
+
+    tiles: Mapping[str, int] = field(default_factory=dict)
+    splits: Mapping[str, int] = field(default_factory=dict)
+    threads: int | None = None
+    num_stages: int | None = None
+    # Elements that a thread loads at once.
+    width: int | None = None
+    # Rows of programs that share what they load.
+    swizzle: int | None = None
+    # How many programs a persistent grid has.
+    programs: int | None = None
+    # Whether matrix products may be computed again for each tile that needs them.
+    recompute: bool = False
+
+    def over(self, defaults: "Schedule") -> "Schedule":
+        """This schedule, with `defaults` where it says nothing."""
+        return Schedule(
+            tiles={**defaults.tiles, **self.tiles},
+            splits={**defaults.splits, **self.splits},
+            threads=defaults.threads if self.threads is None else self.threads,
+            num_stages=defaults.num_stages if self.num_stages is None else self.num_stages,
+            width=defaults.width if self.width is None else self.width,
+            swizzle=defaults.swizzle if self.swizzle is None else self.swizzle,
+            programs=defaults.programs if self.programs is None else self.programs,
+            recompute=defaults.recompute or self.recompute,
+        )

@@ -1,0 +1,203 @@
+"""The annotations of a schedule, one row each: how it is written, and what it becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+WARP = 32
+
+
+def parallel(block: Any) -> Any:
+    """The threads of a block, by dimension: `block=(128, 1)` is 128 threads, four warps of 32."""
+
+
+def warps(count: Any) -> Any:
+    """The warps of a block."""
+
+
+def tile(**extents: Any) -> Any:
+    """Tile sizes by the names of extents: `m`, `n`, `k` of matrix products, or the program's own.
+
+    In a kernel with T.Kernel, the parameters that hold them: `T.tile(block_M=64)`.
+    """
+
+
+def pipeline(num_stages: Any) -> Any:
+    """How many turns of a loop are in flight: its loads are issued so many turns ahead."""
+
+
+def vectorize(width: Any) -> Any:
+    """How many elements a thread loads at once, 16 bytes at most."""
+
+
+def swizzle(panel_size: Any) -> Any:
+    """So many rows of programs run beside each other, so that they share what they load."""
+
+
+def persistent(programs: Any = None) -> Any:
+    """A program for each multiprocessor, which computes several tiles; `programs` says how many."""
+
+
+def split(axis: Any, parts: Any) -> Any:
+    """The extent `axis`, over which a loop sums, is shared out to `parts` programs.
+
+    A second kernel combines what they found.
+    """
+
+
+def recompute() -> Any:
+    """A matrix product that several tiles need may be computed for each of them."""
+
+
+class WrongHintError(Exception):
+    """What is wrong with a hint's arguments: a message and what to write instead."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+@dataclass(frozen=True)
+class Hint:
+    """One annotation.
+
+    `read` turns its arguments into the entries of a schedule, by the names of `Schedule`'s fields;
+    `kernels` says what becomes of it in a kernel with T.Kernel, where it can stand.
+    """
+
+    surface: Callable[..., Any]
+    read: Callable[..., dict[str, Any]]
+    operands: str
+    kernels: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.surface.__name__
+
+
+def _number(what: str, value: Any, least: int, example: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise WrongHintError(f"{what} is a whole number from {least} on, not {value!r}", example)
+    return int(value)
+
+
+def _is_power_of_two(value: int) -> bool:
+    return value > 0 and value & (value - 1) == 0
+
+
+def _read_parallel(block: Any) -> dict[str, Any]:
+    example = "write T.parallel(block=(128, 1))"
+    extents = tuple(block) if isinstance(block, (tuple, list)) else (block,)
+    threads = 1
+    for extent in extents:
+        threads *= _number("an extent of the block", extent, 1, example)
+    return {"threads": _threads(threads, f"block={block!r} has {threads} threads")}
+
+
+def _threads(threads: int, what: str) -> int:
+    if threads > 1024 or threads % WARP or not _is_power_of_two(threads // WARP):
+        raise WrongHintError(
+            f"{what}; a block has 1, 2, 4, … 32 warps of {WARP}",
+            f"make it {WARP} times a power of two, such as 128",
+        )
+    return threads
+
+
+def _read_warps(count: Any) -> dict[str, Any]:
+    number = _number("the number of warps", count, 1, "write T.warps(4)")
+    return {"threads": _threads(number * WARP, f"{number} warps were given")}
+
+
+def _read_tile(**extents: Any) -> dict[str, Any]:
+    if not extents:
+        raise WrongHintError("no extent is given", "write T.tile(m=128, n=128, k=64)")
+    for name, value in extents.items():
+        number = _number(f"the tile along `{name}`", value, 1, f"write T.tile({name}=64)")
+        if not _is_power_of_two(number):
+            raise WrongHintError(
+                f"the tile along `{name}` is {number}, which is no power of two",
+                f"write T.tile({name}={1 << number.bit_length()})",
+            )
+    return {"tiles": dict(extents)}
+
+
+def _read_pipeline(num_stages: Any) -> dict[str, Any]:
+    example = "write T.pipeline(num_stages=3)"
+    return {"num_stages": _number("the number of stages", num_stages, 1, example)}
+
+
+def _read_vectorize(width: Any) -> dict[str, Any]:
+    number = _number("the width", width, 1, "write T.vectorize(width=4)")
+    if number > 16 or not _is_power_of_two(number):
+        raise WrongHintError(
+            f"a thread loads 1, 2, 4, 8 or 16 elements at once, not {number}",
+            "write T.vectorize(width=8)",
+        )
+    return {"width": number}
+
+
+def _read_swizzle(panel_size: Any) -> dict[str, Any]:
+    return {"swizzle": _number("the panel", panel_size, 1, "write T.swizzle(8)")}
+
+
+def _read_persistent(programs: Any = None) -> dict[str, Any]:
+    if programs is None:
+        return {"programs": 0}
+    return {"programs": _number("the number of programs", programs, 1, "write T.persistent()")}
+
+
+def _read_split(axis: Any, parts: Any) -> dict[str, Any]:
+    if not isinstance(axis, str):
+        raise WrongHintError(f"an extent has a name, not {axis!r}", 'write T.split("k", 4)')
+    return {"splits": {axis: _number("the number of parts", parts, 2, 'write T.split("k", 4)')}}
+
+
+def _read_recompute() -> dict[str, Any]:
+    return {"recompute": True}
+
+
+HINTS = (
+    Hint(
+        parallel,
+        _read_parallel,
+        operands="the warps of the launch",
+        kernels="the warps of the launch",
+    ),
+    Hint(
+        warps,
+        _read_warps,
+        operands="the warps of the launch",
+        kernels="the warps of the launch",
+    ),
+    Hint(
+        tile,
+        _read_tile,
+        operands="the sizes of tiles",
+        kernels="the defaults of parameters",
+    ),
+    Hint(
+        pipeline,
+        _read_pipeline,
+        operands="`num_stages` of the loops",
+        kernels="`num_stages` of every T.Pipelined",
+    ),
+    Hint(
+        vectorize,
+        _read_vectorize,
+        operands="so many elements for each thread in tiles without matrix products",
+    ),
+    Hint(
+        swizzle,
+        _read_swizzle,
+        operands="T.use_swizzle",
+        kernels="T.use_swizzle",
+    ),
+    Hint(persistent, _read_persistent, operands="a loop over tiles in each program"),
+    Hint(split, _read_split, operands="more programs, and a second kernel that combines"),
+    Hint(recompute, _read_recompute, operands="tiles along extents that products do not have"),
+)
+
+BY_NAME: Mapping[str, Hint] = {hint.name: hint for hint in HINTS}

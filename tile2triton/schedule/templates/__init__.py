@@ -1,0 +1,1 @@
+"""The schedules that hold where nothing is said: a file for each sort of program."""
