@@ -70,6 +70,15 @@ def _set_swizzle(block: ast.With, panel: int) -> None:
 
 def _refuse_what_is_for_operands(block: ast.With, facts: Facts) -> None:
     schedule = facts.schedule
+    for name in schedule.tiles:
+        if name not in facts.constants:
+            raise refuse(
+                block,
+                "T2T876",
+                f"the schedule says `{name}`, which is no tile size of this kernel",
+                (f"its constants: {', '.join(facts.constants) or 'none'}",),
+                "T.tile names parameters of the kernel, such as T.tile(block_M=64)",
+            )
     said = {
         "T.split": bool(schedule.splits),
         "T.persistent": schedule.programs is not None,

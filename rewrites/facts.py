@@ -187,6 +187,8 @@ class Facts:
     target: str = "cuda:90"
     # Bytes that a program may have there.
     shared_memory: int = 227 * 1024
+    # How many programs run at once there.
+    multiprocessors: int = 132
     operators: Mapping[str, Operator] = field(default_factory=dict)
     # Hints that changed nothing in the tree, by the name the user wrote.
     hints: dict[str, Any] = field(default_factory=dict)

@@ -63,7 +63,8 @@ def _binary(op: ast.operator, a: Range, b: Range) -> Range:
         case ast.FloorDiv():
             return _quotient(a, b)
         case ast.Mod():
-            if b.low is not None and b.low > 0:
+            # Nothing is divided by 0, so that a divisor that is not negative is positive.
+            if b.is_natural:
                 high = None if b.high is None else b.high - 1
                 if a.is_natural and a.high is not None and (high is None or a.high < high):
                     high = a.high
@@ -117,9 +118,11 @@ def _product(a: Range, b: Range) -> Range:
 
 
 def _quotient(a: Range, b: Range) -> Range:
-    """Floor division by a positive divisor."""
-    if b.low is None or b.low <= 0:
+    """Floor division by a divisor that is not negative, and not 0 where the quotient is defined."""
+    if b.low is None or b.low < 0:
         return UNKNOWN
+    b = Range(max(b.low, 1), b.high)
+    assert b.low is not None
     if a.low is None:
         low = None
     elif a.low >= 0:

@@ -26,21 +26,21 @@ import ast
 from rewrites.facts import Facts
 from rewrites.operands.body import Body, Writer
 from rewrites.operands.evaluate import Reader
+from rewrites.operands.grid import Grid
 from rewrites.operands.limits import bound_of
 from rewrites.operands.multiply_vectors import multiply_vectors
 from rewrites.operands.online import hoist_factors
 from rewrites.operands.plan import Output, Plan, plan_of
 from rewrites.operands.rename_bound import rename_bound
 from rewrites.operands.sizes import Sizes
-from rewrites.operands.streams import close_loop, common_conditions, open_loop
+from rewrites.operands.split import split_kernels
+from rewrites.operands.streams import common_conditions, store_outputs
 from rewrites.operands.terms import Axis, Size
 from rewrites.operands.tiles import Tiles
 from rewrites.operands.values import ONE, Making, Whole
-from rewrites.quote import literal, name, place
+from rewrites.quote import expr, literal, place
 from rewrites.schedule import Schedule
 from rewrites.tree import function_of, is_whole, names_in
-
-_BLOCKS = ("bx", "by", "bz")
 
 
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
@@ -150,95 +150,33 @@ def _written(
     node = function.body[-1]
     used = {function.name, *facts.tensors, *facts.constants, *facts.scalars}
     writer = Writer(facts, used, node)
-    body = Body()
     for one in plan.places.values():
-        if one.block.name:
+        if one.block.name and one.has_lanes:
             writer.constant(one.block)
-    header = _grid(plan, writer, body)
     tiles = Tiles(plan, making.terms, writer)
-    looped: dict[Axis | None, list[Output]] = {}
-    for output in plan.outputs:
-        looped.setdefault(_streamed(plan, output), []).append(output)
-    for axis, outputs in looped.items():
-        inside = body if axis is None else open_loop(tiles, axis, body)
-        for output in outputs:
-            writer.node = output.node
-            tiles.store(output.tensor, output.term, output.axes, inside)
-        if axis is not None:
-            close_loop(tiles, axis, inside)
+    kernels = split_kernels(tiles) if plan.splits else [_kernel(tiles)]
     asserted: list[ast.stmt] = [
         ast.Expr(writer.tree("T.static_assert(condition)", condition=condition))
         for condition in writer.decided.values()
     ]
-    header.body = [*decided, *asserted, *_swizzle(plan, writer, header), *body.statements]
-    return [place(header, node)]
+    kernels[0].body[:0] = [*decided, *asserted]
+    _add_workspaces(facts, function)
+    return [place(kernel, node) for kernel in kernels]
 
 
-def _swizzle(plan: Plan, writer: Writer, header: ast.With) -> list[ast.stmt]:
-    """`T.use_swizzle(…)` for a grid over rows and columns."""
-    tiled = [one for one in plan.places.values() if one.role == "tile"]
-    if plan.swizzle is None or len(tiled) < 2:
-        return []
-    call = writer.tree("T.use_swizzle(panel)", panel=literal(plan.swizzle))
-    return [place(ast.Expr(call), header)]
+def _kernel(tiles: Tiles) -> ast.With:
+    """The one launch of a program."""
+    grid = Grid(tiles.plan, tiles.writer)
+    body = Body()
+    store_outputs(tiles, grid.open(body))
+    return grid.closed(body)
 
 
-def _streamed(plan: Plan, output: Output) -> Axis | None:
-    """The axis of an output that is run over in a loop, for each row is too long for a tile."""
-    found = [axis for axis in output.axes if axis and plan.places[axis].role == "stream"]
-    assert len(found) < 2
-    return found[0] if found else None
-
-
-def _grid(plan: Plan, writer: Writer, body: Body) -> ast.With:
-    """`with T.Kernel(…) as (bx, by):` over the axes of the outputs, the last of them first."""
-    axes = [axis for axis, one in plan.places.items() if one.role in ("grid", "tile")][::-1]
-    extents = [_programs(plan, writer, axis) for axis in axes]
-    names = [writer.fresh(one) for one in _BLOCKS[: min(3, max(1, len(axes)))]]
-    indices: list[ast.expr] = [name(one) for one in names[: len(axes)]]
-    if len(axes) > 3:
-        rest = extents[2:]
-        product = rest[0]
-        for extent in rest[1:]:
-            product = writer.tree("a * b", a=product, b=extent)
-        # The grid has three dimensions: the last is taken apart.
-        left: ast.expr = name(names[2])
-        indices = indices[:2]
-        for extent in rest[:-1]:
-            indices.append(writer.tree("a % b", a=left, b=extent))
-            left = writer.tree("a // b", a=left, b=extent)
-        indices.append(left)
-        extents = [*extents[:2], product]
-    for axis, index in zip(axes, indices, strict=True):
-        one = plan.places[axis]
-        if axis in plan.reversed:
-            last = writer.tree("count - 1", count=_programs(plan, writer, axis))
-            index = writer.tree("last - i", last=last, i=index)
-        if one.role == "tile":
-            block = writer.constant(one.block)
-            start = writer.tree("i * block", i=index, block=block)
-            if axis in plan.reversed:
-                # The last tiles have the most work and go first.
-                first = writer.fresh("first")
-                writer.put(body, "first = start", first=first, start=start)
-                start = name(first)
-            body.starts[axis] = start
-        else:
-            body.starts[axis] = index
-    call = writer.tree("T.Kernel(threads=n)", n=literal(plan.threads))
-    assert isinstance(call, ast.Call)
-    call.args = extents or [literal(1)]
-    target: ast.expr = ast.Name(names[0], ast.Store())
-    if len(names) > 1:
-        target = ast.Tuple([ast.Name(one, ast.Store()) for one in names], ast.Store())
-    with_ = ast.With([ast.withitem(call, target)], [])
-    with_.type_comment = None
-    return with_
-
-
-def _programs(plan: Plan, writer: Writer, axis: Axis) -> ast.expr:
-    one = plan.places[axis]
-    if one.role == "grid":
-        return axis.size.tree
-    block = writer.constant(one.block)
-    return writer.tree("T.ceildiv(size, block)", size=axis.size.tree, block=block)
+def _add_workspaces(facts: Facts, function: ast.FunctionDef) -> None:
+    """Tensors that only the kernels see are parameters of the canonical form, too."""
+    known = {argument.arg for argument in function.args.args}
+    for tensor in facts.tensors.values():
+        if tensor.name not in known:
+            shape = ast.Tuple(list(tensor.shape), ast.Load())
+            kind = expr("T.Tensor(shape, dtype)", shape=shape, dtype=literal(tensor.dtype))
+            function.args.args.append(ast.arg(tensor.name, kind))

@@ -1,4 +1,4 @@
-"""The command line: `tile2triton emit`, `check`, `run`, `passes`, `explain`."""
+"""The command line: `tile2triton emit`, `check`, `run`, `schedule`, `passes`, `explain`."""
 
 import argparse
 import os
@@ -19,6 +19,8 @@ examples:
   tile2triton check train.py --target cuda:90 -- --steps 1
   tile2triton check -m pytest test_softmax.py --target cuda:90
   tile2triton run example_gemm.py --M 1024
+  tile2triton emit attention.py:attention --set 'Q=float16[2,8,512,64]' --after tile_operands
+  tile2triton schedule add my_gemm.toml
   tile2triton passes
   tile2triton explain reduce_max
 
@@ -84,6 +86,10 @@ def _run(options: argparse.Namespace) -> int:
             return emit(options.kernel, options.out, options.after, options.set, options.target)
         case "check":
             return _check(options)
+        case "schedule":
+            from tile2triton.commands.schedule import schedule
+
+            return schedule(options.action, options.name)
         case "passes":
             from tile2triton.commands.passes import passes
 
@@ -168,6 +174,12 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     commands.add_parser("run", help="run a program that imports tilelang, unchanged, on Triton")
+
+    schedule = commands.add_parser(
+        "schedule", help="list, show and add schedules, which say how programs are run"
+    )
+    schedule.add_argument("action", choices=("list", "show", "add"))
+    schedule.add_argument("name", nargs="?", metavar="NAME|FILE")
 
     passes = commands.add_parser("passes", help="list the rewrites in order, or describe one")
     passes.add_argument("name", nargs="?", metavar="PASS")

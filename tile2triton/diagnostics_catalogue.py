@@ -1551,4 +1551,83 @@ CATALOGUE: dict[str, Entry] = {
         wrong="T.arange(x)",
         right="T.arange(x.shape[-1])",
     ),
+    "T2T870": Entry(
+        title="An annotation of a schedule is written wrong",
+        explanation=(
+            "Threads are 32 times a power of two, tiles are powers of two, and numbers of stages, "
+            "programs and parts are whole."
+        ),
+        wrong="@T.warps(3)",
+        right="@T.warps(4)",
+    ),
+    "T2T871": Entry(
+        title="Two annotations say different things",
+        explanation=(
+            "Annotations stand in any order, so that none of them can come after another one and "
+            "win."
+        ),
+        wrong="@T.warps(8)\n@T.parallel(block=(128, 1))",
+        right="@T.warps(8)",
+    ),
+    "T2T872": Entry(
+        title="A schedule in the wrong place",
+        explanation=(
+            "Annotations stand above a function and below @tile2triton.kernel. A kernel is "
+            "scheduled anew by its method."
+        ),
+        wrong="T.warps(4)(kernel)",
+        right="kernel.scheduled(tile2triton.Schedule(warps=4))",
+    ),
+    "T2T873": Entry(
+        title="A chip that schedules do not know",
+        explanation=("Schedules differ by the targets that `tile2triton check` has."),
+        wrong='Schedule().on("cuda:12", warps=4)',
+        right='Schedule().on("cuda:90", warps=4)',
+    ),
+    "T2T874": Entry(
+        title="No such annotation",
+        explanation=(
+            "The names of a schedule are those of its annotations: tile, warps, parallel, "
+            "pipeline, and so on."
+        ),
+        wrong='Schedule(tiles={"m": 64})',
+        right='Schedule(tile={"m": 64})',
+    ),
+    "T2T875": Entry(
+        title="A file holds no schedule",
+        explanation=(
+            "A schedule is a table in TOML or JSON: annotations, and a table for each chip that "
+            "differs."
+        ),
+        wrong='Schedule.read("kernel.py")',
+        right='Schedule.read("gemm.toml")',
+    ),
+    "T2T876": Entry(
+        title="A schedule names what the program does not have",
+        explanation=(
+            "Tiles and splits go by the names of extents, or m, n and k of matrix products; in a "
+            "kernel with T.Kernel, by those of parameters."
+        ),
+        wrong="@T.tile(q=64)",
+        right="@T.tile(m=64)",
+    ),
+    "T2T877": Entry(
+        title="An annotation for programs on whole operands",
+        explanation=(
+            "A kernel with T.Kernel says itself how its work is shared out, so that its schedule "
+            "cannot split loops, make the grid persistent or compute products again."
+        ),
+        wrong='@T.split("k", 4)  # above a kernel with T.Kernel',
+        right="with T.Kernel(..., parts) as (bx, by, part):",
+    ),
+    "T2T878": Entry(
+        title="A loop that cannot be split",
+        explanation=(
+            "T.split shares out an extent that one loop sums over. An extent of the results has a "
+            "program for each tile already, and sums that need each other run one after the "
+            "other."
+        ),
+        wrong='@T.split("m", 2)',
+        right='@T.split("k", 2)',
+    ),
 }

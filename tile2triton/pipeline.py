@@ -85,6 +85,7 @@ def lower(program: Program, target: str, after: str | None = None) -> ast.Module
     facts = program.facts
     facts.target = target
     facts.shared_memory = BY_NAME[target].shared_memory
+    facts.multiprocessors = BY_NAME[target].multiprocessors
     facts.operators = OPERATORS
     facts.descriptors = {}
     facts.templates = templates(target)

@@ -20,6 +20,8 @@ class Target:
     # Columns of tensor memory, on NVIDIA's Blackwell.
     tensor_memory: int
     float8: tuple[str, ...]
+    # Multiprocessors, or compute units: programs that run at once.
+    multiprocessors: int
     min_dot_k: tuple[tuple[int, int], ...]
 
     def least_dot_k(self, bits: int) -> int:
@@ -42,6 +44,7 @@ TARGETS = (
         has_tma=False,
         tensor_memory=0,
         float8=("float8_e5m2",),
+        multiprocessors=108,
         min_dot_k=_NVIDIA_DOT,
     ),
     Target(
@@ -54,6 +57,7 @@ TARGETS = (
         has_tma=True,
         tensor_memory=0,
         float8=_OCP,
+        multiprocessors=132,
         min_dot_k=_NVIDIA_DOT,
     ),
     Target(
@@ -66,6 +70,7 @@ TARGETS = (
         has_tma=True,
         tensor_memory=512,
         float8=_OCP,
+        multiprocessors=148,
         min_dot_k=_NVIDIA_DOT,
     ),
     Target(
@@ -78,6 +83,7 @@ TARGETS = (
         has_tma=False,
         tensor_memory=0,
         float8=(*_FNUZ, *_OCP),
+        multiprocessors=304,
         min_dot_k=(),
     ),
     Target(
@@ -90,6 +96,7 @@ TARGETS = (
         has_tma=False,
         tensor_memory=0,
         float8=(*_OCP, *_FNUZ),
+        multiprocessors=256,
         min_dot_k=(),
     ),
 )

@@ -40,6 +40,8 @@ class Body:
     starts: dict[Axis, ast.expr] = field(default_factory=dict)
     # Reductions whose running values change in this loop.
     running: set[Term] = field(default_factory=set)
+    # The part of an axis that is computed here, and how many parts there are.
+    parts: dict[Axis, tuple[ast.expr, ast.expr]] = field(default_factory=dict)
     # The variable of the loop that this is the body of.
     counter: str = ""
 
@@ -75,6 +77,8 @@ class Writer:
     again: list[Tile] = field(default_factory=list)
     # What was decided by the values of constants, for an emitted file whose constants are edited.
     decided: dict[str, ast.expr] = field(default_factory=dict)
+
+    numbers: dict[str, str] = field(default_factory=dict)
 
     def decide(self, template: str, **trees: ast.expr | str) -> None:
         """Note a condition that what is written relies on."""
@@ -127,6 +131,15 @@ class Writer:
         if known is None:
             self.made.append(self.facts.tiles[made])
         return made
+
+    def number(self, wanted: str, value: int | None) -> ast.expr:
+        """A named constant that a person may tune."""
+        assert value is not None
+        known = self.numbers.get(wanted)
+        if known is None:
+            known = self.numbers[wanted] = self.fresh(wanted)
+            self.facts.constants[known] = value
+        return name(known)
 
     def mark(self) -> int:
         """Where the tiles of a loop begin that may be written again."""

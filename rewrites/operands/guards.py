@@ -122,22 +122,23 @@ def without(terms: Terms, roots: list[Term], held: set[Term], kept: Collection[T
     return rebuilt(terms, roots, change, kept)
 
 
-def may_be_hidden(term: Term, axis: Axis) -> bool:
-    """Whether a whole tile along an axis can be -inf, as far as the expression tells.
+def may_be_hidden(term: Term, axis: Axis, is_part: bool) -> bool:
+    """Whether the first tile along an axis can be -inf, as far as the expression tells.
 
     Products of matrices are finite where their factors are. Of a mask that hides what lies behind
-    some index from 0 on, the first tile has an element that is seen.
+    some index from 0 on, the first tile has an element that is seen, where it begins at 0 and not
+    with a part of the axis.
     """
     if term.kind == "load":
         return is_float(term.dtype)
     if term.kind == "apply" and term.detail == WHERE:
         test, yes, no = term.operands
         if no.kind == "number" and no.detail == -INFINITY:
-            is_prefix = all(_keeps_first(one, axis) for one in conjuncts(test))
-            return not is_prefix or may_be_hidden(yes, axis)
+            is_prefix = not is_part and all(_keeps_first(one, axis) for one in conjuncts(test))
+            return not is_prefix or may_be_hidden(yes, axis, is_part)
     if term.kind in ("dot", "reduce"):
         return False
-    return any(may_be_hidden(operand, axis) for operand in term.operands)
+    return any(may_be_hidden(operand, axis, is_part) for operand in term.operands)
 
 
 def _keeps_first(test: Term, axis: Axis) -> bool:

@@ -66,6 +66,10 @@ class Plan:
     threads: int = 128
     num_stages: int = 2
     swizzle: int | None = None
+    # How many programs a persistent grid has.
+    programs: int | None = None
+    # Streamed axes that several programs share.
+    splits: dict[Axis, int] = field(default_factory=dict)
 
     def lanes(self, axes: frozenset[Axis]) -> list[Axis]:
         """The axes that are extents of a tile, in the order of all axes."""
@@ -97,6 +101,7 @@ class _Planning:
         # Axes of outputs over which something is reduced, too: the rows of a softmax.
         self.own = {axis for term in self.reductions if (axis := reduced_axis(term)) in self.axes}
         self.blocks: dict[Axis, int] = {}
+        self.multiprocessors = facts.multiprocessors
         self.template = facts.templates.get(self.kind(), Schedule())
         self.said = facts.schedule
         self.schedule = facts.schedule.over(self.template)
@@ -225,9 +230,7 @@ class _Planning:
                 sizes[axis] = axis.size
         return sizes
 
-    def _fit_registers(
-        self, roles: dict[Axis, str], sizes: dict[Axis, Size], threads: int
-    ) -> None:
+    def _fit_registers(self, roles: dict[Axis, str], sizes: dict[Axis, Size], threads: int) -> None:
         """Halve default tiles whose accumulator would not fit into so few threads' registers."""
         tiled = [axis for axis in reversed(self.axes) if roles[axis] == "tile"]
         free = [axis for axis in tiled if self._found(self.said, axis) is None]
@@ -268,6 +271,25 @@ class _Planning:
         if axis in self.bound:
             return "n" if self.kind() == "attention" else "k"
         return {"left": "m", "right": "n"}.get(self._side(axis), "")
+
+    def _splits(self) -> dict[Axis, int]:
+        found: dict[Axis, int] = {}
+        for name, parts in self.said.splits.items():
+            axes = [
+                axis
+                for axis in self.plan.loops
+                if name.lower() in (axis.size.name.lower(), self.letter(axis))
+            ]
+            if not axes or axes[0] in self.axes:
+                raise refuse(
+                    self.function,
+                    "T2T878",
+                    f"`{name}` cannot be split: no loop of this program sums over it",
+                    (f"loops: {', '.join(axis.size.name for axis in self.plan.loops) or 'none'}",),
+                    "split the extent that a matrix product contracts, or leave T.split out",
+                )
+            found[axes[0]] = parts
+        return dict(list(found.items())[:1])
 
     def _threads(self) -> int:
         return self.schedule.threads or 128
@@ -312,5 +334,8 @@ class _Planning:
                 elements *= plan.places[axis].block.value
             plan.threads = min(512, max(128, next_power_of_two(elements) // 16))
         plan.swizzle = schedule.swizzle
+        if schedule.programs is not None:
+            plan.programs = schedule.programs or self.multiprocessors
+        plan.splits = self._splits()
         plan.threads = self.said.threads or plan.threads
         plan.num_stages = schedule.num_stages or plan.num_stages

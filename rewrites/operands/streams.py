@@ -15,7 +15,7 @@ from rewrites.operands.guards import (
 )
 from rewrites.operands.limits import limit_of
 from rewrites.operands.online import Running, is_maximum, rebuilt
-from rewrites.operands.plan import Plan
+from rewrites.operands.plan import Output, Plan
 from rewrites.operands.terms import Axis, Size, Term, how_reduced, subterms
 from rewrites.operands.tiles import Tiles
 from rewrites.quote import literal, name, place
@@ -25,7 +25,28 @@ def stream(tiles: Tiles, axis: Axis, body: Body) -> None:
     """Compute every reduction over the axis, in as few loops as their needs allow."""
     running = tiles.plan.loops[axis]
     for level in range(1 + max(one.level for one in running)):
-        _Loop(tiles, axis, [one for one in running if one.level == level], body).write()
+        StreamLoop(tiles, axis, [one for one in running if one.level == level], body).write()
+
+
+def store_outputs(tiles: Tiles, body: Body) -> None:
+    """Store every output; one along whose axis there is a loop is stored in a loop of its own."""
+    looped: dict[Axis | None, list[Output]] = {}
+    for output in tiles.plan.outputs:
+        looped.setdefault(_streamed(tiles.plan, output), []).append(output)
+    for axis, outputs in looped.items():
+        inside = body if axis is None else open_loop(tiles, axis, body)
+        for output in outputs:
+            tiles.writer.node = output.node
+            tiles.store(output.tensor, output.term, output.axes, inside)
+        if axis is not None:
+            close_loop(tiles, axis, inside)
+
+
+def _streamed(plan: Plan, output: Output) -> Axis | None:
+    """The axis of an output that is run over in a loop, for each row is too long for a tile."""
+    found = [axis for axis in output.axes if axis and plan.places[axis].role == "stream"]
+    assert len(found) < 2
+    return found[0] if found else None
 
 
 def open_loop(tiles: Tiles, axis: Axis, body: Body) -> Body:
@@ -62,7 +83,7 @@ class Range:
     is_whole: bool
 
 
-class _Loop:
+class StreamLoop:
     def __init__(self, tiles: Tiles, axis: Axis, running: list[Running], body: Body) -> None:
         self.tiles = tiles
         self.writer = tiles.writer
@@ -77,7 +98,7 @@ class _Loop:
 
     def write(self) -> None:
         for one in self.running:
-            self.held[one.term] = self._accumulator(one.term)
+            self.held[one.term] = self.accumulator(one.term)
         counter = self.writer.fresh("k")
         tests = self._tests()
         first = self.writer.mark()
@@ -86,9 +107,9 @@ class _Loop:
             self._turns(part, counter, tests)
         self.writer.repeat(None)
         for one in self.running:
-            self.body.known[one.term] = self._result(self.held[one.term])
+            self.body.known[one.term] = self.result(self.held[one.term])
 
-    def _accumulator(self, term: Term) -> Held:
+    def accumulator(self, term: Term) -> Held:
         """A tile that starts with what changes no result."""
         if term.kind == "dot":
             left, right = term.operands
@@ -111,7 +132,7 @@ class _Loop:
         (axis,) = [one for one in self.plan.lanes(operand.axes) if one != self.axis]
         return axis
 
-    def _result(self, held: Held) -> Held:
+    def result(self, held: Held) -> Held:
         """What an accumulator holds behind the loop: a tile of one element is a scalar."""
         if held.axes:
             return held
@@ -160,19 +181,39 @@ class _Loop:
                 first = writer.tree("T.max(a, b)", a=first, b=begin)
                 edge = writer.tree("T.ceildiv(a, block)", a=limit.greatest(), block=block)
                 inner = edge if inner is None else writer.tree("T.max(a, b)", a=inner, b=edge)
-        if not tests:
-            if self.is_even or not self._needs_guards():
+        if self.axis in self.body.parts:
+            first, stop = self._part(first, stop)
+        if not tests and (self.is_even or not self._needs_guards()):
+            if self.axis not in self.body.parts:
                 stop = writer.tree("T.ceildiv(size, block)", **known)
-                return [Range(first, stop, True)]
+            return [Range(first, stop, True)]
+        if not tests and self.axis not in self.body.parts:
             return [Range(first, whole, True), Range(whole, stop, False)]
         first, stop = self._let("first", first), self._let("stop", stop)
         if inner is None:
-            whole = self._let("whole", writer.tree("T.max(a, 0)", a=whole))
+            whole = writer.tree("T.max(T.min(a, c), b)", a=whole, b=first, c=stop)
+            whole = self._let("whole", whole)
             return [Range(first, whole, True), Range(whole, stop, False)]
         edge = writer.tree("T.min(T.max(a, b), c)", a=inner, b=first, c=stop)
         inner = self._let("inner", edge)
         whole = self._let("whole", writer.tree("T.max(T.min(a, c), b)", a=whole, b=inner, c=stop))
         return [Range(first, inner, False), Range(inner, whole, True), Range(whole, stop, False)]
+
+    def _part(self, first: ast.expr, stop: ast.expr) -> tuple[ast.expr, ast.expr]:
+        """Where the part of this program begins and ends, of the tiles that all parts share."""
+        writer = self.writer
+        part, parts = self.body.parts[self.axis]
+        stop = self._let("last", stop)
+        count = writer.tree("a - b", a=stop, b=first)
+        if isinstance(first, ast.Constant):
+            count = stop
+        share = self._let("share", writer.tree("T.ceildiv(n, parts)", n=count, parts=parts))
+        own = writer.tree("part * share", part=part, share=share)
+        if not isinstance(first, ast.Constant):
+            own = writer.tree("a + b", a=first, b=own)
+        own = self._let("first", own)
+        end = writer.tree("T.min(a + share, stop)", a=own, share=share, stop=stop)
+        return own, self._let("stop", end)
 
     def _needs_guards(self) -> bool:
         """Whether elements behind the end of the extent would count."""
@@ -225,7 +266,7 @@ class _Loop:
             elif not self.is_even:
                 identity = IDENTITIES[how_of(one.term)]
                 operands = [guarded(self.terms, x, self.axis, identity) for x in operands]
-            if one.base is not None and self._may_be_hidden(one.base):
+            if one.base is not None and self.may_be_hidden(one.base):
                 operands = self._shifted(operands, one.base)
             made[one.term] = tuple(operands)
         return made
@@ -239,9 +280,10 @@ class _Loop:
 
         return rebuilt(self.terms, operands, change, list(self.held))
 
-    def _may_be_hidden(self, base: Term) -> bool:
+    def may_be_hidden(self, base: Term) -> bool:
         maxima = [term for term in subterms(base) if term in self.held]
-        return any(may_be_hidden(term.operands[0], self.axis) for term in maxima)
+        is_part = bool(self.tiles.plan.splits)
+        return any(may_be_hidden(term.operands[0], self.axis, is_part) for term in maxima)
 
     def _shift(self, base: Term) -> Term:
         """What is taken off: while a row has seen -inf only, exp2(-inf - 0) is 0 and not NaN."""
@@ -296,26 +338,30 @@ class _Loop:
                 "T.max(a, b)", a=subscript(old[term], index), b=subscript(new[term], index)
             )
             statements.append(ast.Assign([target], both))
-        before = self._with(base, old, index, inside, lanes)
-        after = self._with(base, new, index, inside, lanes)
+        before = self.with_maxima(base, old, index, inside, lanes)
+        after = self.with_maxima(base, new, index, inside, lanes)
         target = subscript(rescale, index)
         target.ctx = ast.Store()
-        rescaled = writer.tree("T.exp2(a - b)", a=before, b=after)
-        if self._may_be_hidden(base):
-            none = ast.UnaryOp(ast.USub(), writer.tree("T.infinity('float32')"))
-            rescaled = writer.tree(
-                "T.if_then_else(a == none, 0.0, kept)", a=before, none=none, kept=rescaled
-            )
-        statements.append(ast.Assign([target], rescaled))
+        statements.append(ast.Assign([target], self.scale(base, before, after)))
         for term in maxima:
             target = subscript(old[term], index)
             target.ctx = ast.Store()
             statements.append(ast.Assign([target], subscript(new[term], index)))
             inside.known[term] = self.held[term]
-        self._each(inside, axes, statements)
+        self.each(inside, axes, statements)
         self.rescales[base] = Held(rescale, axes)
 
-    def _with(
+    def scale(self, base: Term, before: ast.expr, after: ast.expr) -> ast.expr:
+        """What a sum is multiplied by where its w grows: 0 while all that was seen is -inf."""
+        scaled = self.writer.tree("T.exp2(a - b)", a=before, b=after)
+        if not self.may_be_hidden(base):
+            return scaled
+        none = ast.UnaryOp(ast.USub(), self.writer.tree("T.infinity('float32')"))
+        return self.writer.tree(
+            "T.if_then_else(a == none, 0.0, scaled)", a=before, none=none, scaled=scaled
+        )
+
+    def with_maxima(
         self,
         term: Term,
         values: dict[Term, str],
@@ -328,10 +374,10 @@ class _Loop:
             return subscript(values[term], index)
         if not set(values) & set(subterms(term)):
             return self.tiles.element(term, inside, lanes)
-        operands = [self._with(one, values, index, inside, lanes) for one in term.operands]
+        operands = [self.with_maxima(one, values, index, inside, lanes) for one in term.operands]
         return self.tiles.applied(str(term.detail), operands)
 
-    def _each(self, body: Body, axes: tuple[Axis, ...], statements: list[ast.stmt]) -> None:
+    def each(self, body: Body, axes: tuple[Axis, ...], statements: list[ast.stmt]) -> None:
         """Statements for every element of a tile, or for its only one."""
         if axes:
             self.tiles.parallel(body, axes, statements)
@@ -359,7 +405,7 @@ class _Loop:
         product = self.writer.tree(
             "a * b", a=subscript(held.name, index), b=subscript(by.name, factor)
         )
-        self._each(inside, held.axes, [ast.Assign([target], product)])
+        self.each(inside, held.axes, [ast.Assign([target], product)])
 
 
 def common_conditions(running: list[Running]) -> set[Term]:

@@ -1,7 +1,7 @@
 """Write the tile program of a plan: loads, element-wise loops, GEMMs, reductions and stores."""
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from rewrites.operands.body import Body, Held, Writer, subscript
 from rewrites.operands.plan import Plan
@@ -22,6 +22,8 @@ class Tiles:
         self.uses: dict[Term, int] = {}
         self.count_uses([output.term for output in plan.outputs])
         self.operands = _operands(plan)
+        # Where the accumulators of parts are kept between two launches.
+        self.workspaces: dict[Term, str] = {}
 
     def count_uses(self, roots: list[Term]) -> None:
         """Note how often terms are operands: what has several uses is computed once."""
@@ -168,13 +170,19 @@ class Tiles:
         self.writer.put(body, "T.copy(region, tile)", region=region, tile=tile)
         return Held(tile, axes)
 
-    def region(self, tensor: str, indices: tuple[Term, ...], body: Body) -> ast.expr:
-        """The part of a tensor that a tile stands for."""
-        shape = self.writer.facts.tensors[tensor].shape
+    def region(
+        self,
+        tensor: str,
+        indices: tuple[Term, ...],
+        body: Body,
+        before: Sequence[ast.expr] = (),
+    ) -> ast.expr:
+        """The part of a tensor that a tile stands for; `before` indexes its first dimensions."""
+        shape = self.writer.facts.tensors[tensor].shape[len(before) :]
         parts = [
             self._part(index, extent, body) for index, extent in zip(indices, shape, strict=True)
         ]
-        return subscript(tensor, parts)
+        return subscript(tensor, [*before, *parts])
 
     def _part(self, index: Term, extent: ast.expr, body: Body) -> ast.expr:
         lanes = self.plan.lanes(index.axes)

@@ -6,6 +6,7 @@ import difflib
 import importlib
 import importlib.util
 import inspect
+import re
 import sys
 import traceback
 from collections.abc import Iterable, Mapping
@@ -16,14 +17,19 @@ from typing import Any
 from tile2triton.api import transpile
 from tile2triton.diagnostics import TileError
 from tile2triton.frontend.compiled import CompiledKernel
+from tile2triton.frontend.declarations import Tensor
 from tile2triton.frontend.dtypes import OBJECTS
 from tile2triton.frontend.eager import EagerKernel
 from tile2triton.frontend.eager_declarations import mentioned_consts
 from tile2triton.frontend.lazy import LazyKernel
+from tile2triton.frontend.operand_kernel import OperandKernel
 from tile2triton.frontend.prim_func import PrimFunc
 from tile2triton.tune.autotune import AutotunedKernel
 
-Source = LazyKernel | EagerKernel | PrimFunc | CompiledKernel
+Source = LazyKernel | EagerKernel | OperandKernel | PrimFunc | CompiledKernel
+
+# `float16[2, 8, 512, 64]`
+_TENSOR = re.compile(r"(?:T\.)?(\w+)\[([\d, ]+)\]")
 
 
 class UsageError(Exception):
@@ -44,9 +50,7 @@ def kernels_in(place: str) -> dict[str, Source]:
         for key, value in vars(module).items()
     }
     found: dict[str, Source] = {
-        key: value
-        for key, value in named.items()
-        if isinstance(value, (LazyKernel, EagerKernel, PrimFunc, CompiledKernel))
+        key: value for key, value in named.items() if isinstance(value, Source)
     }
     if name is not None:
         if name not in found:
@@ -74,6 +78,16 @@ def compiled(name: str, kernel: Source, settings: Mapping[str, Any], target: str
         if missing:
             values = " ".join(f"--set {key}=..." for key in missing)
             raise UserError(f"{name} needs values for {', '.join(missing)}: add {values}")
+    if isinstance(kernel, OperandKernel):
+        parameters = kernel.signature.parameters
+        missing = [
+            key
+            for key, one in parameters.items()
+            if one.default is inspect.Parameter.empty and key not in settings
+        ]
+        if missing:
+            values = " ".join(f"--set '{key}=float16[512,64]'" for key in missing)
+            raise UserError(f"{name} needs operands for {', '.join(missing)}: add {values}")
     try:
         return transpile(kernel, target=target, **settings)
     except TileError as error:
@@ -99,13 +113,13 @@ def _said_for_set(error: TileError, kernel: Source, settings: Mapping[str, Any])
 
 def parameters_of(kernel: Source) -> frozenset[str] | None:
     """The names that `--set` may give; None where only the kernel itself can tell."""
-    if isinstance(kernel, LazyKernel):
+    if isinstance(kernel, (LazyKernel, OperandKernel)):
         return frozenset(kernel.signature.parameters)
     return None if isinstance(kernel, EagerKernel) else frozenset()
 
 
 def settings_of(texts: Iterable[str]) -> dict[str, Any]:
-    """`["block_M=64", "dtype=float16"]` as values: Python literals, element types, else text."""
+    """`["block_M=64", "dtype=float16"]` as values: literals, element types, tensors, else text."""
     settings: dict[str, Any] = {}
     for text in texts:
         key, equals, value = text.partition("=")
@@ -192,6 +206,10 @@ def _value(text: str) -> Any:
     name = text.removeprefix("T.")
     if name in OBJECTS:
         return OBJECTS[name]
+    tensor = _TENSOR.fullmatch(text)
+    if tensor is not None and tensor.group(1) in OBJECTS:
+        shape = tuple(int(size) for size in tensor.group(2).split(","))
+        return Tensor(shape, OBJECTS[tensor.group(1)])
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import threading
@@ -26,6 +27,8 @@ from tile2triton.frontend.execution import prepare
 from tile2triton.frontend.options import Options
 from tile2triton.frontend.prim_func import TracedFunc
 from tile2triton.frontend.trace import trace_eager
+from tile2triton.schedule import Schedule, rescheduled
+from tile2triton.schedule.tiles import with_tiles
 from tile2triton.tilelang.factory import TileLangFactory
 
 
@@ -88,6 +91,14 @@ class EagerKernel(TileLangFactory):
         Tensor parameters may be given as `T.Tensor` or as a tensor; their shapes say the sizes.
         """
         return self._compiled(*self._bound(self.signature.bind_partial, arguments, keywords))
+
+    def scheduled(self, schedule: Schedule) -> EagerKernel:
+        """The same kernel, run as another schedule says where it says something."""
+        said = rescheduled(self.options.schedule, schedule)
+        captured = dataclasses.replace(
+            self.captured, function=with_tiles(self.captured.function, said)
+        )
+        return EagerKernel(captured, dataclasses.replace(self.options, schedule=said))
 
     def get_tir(self, *arguments: Any, **keywords: Any) -> TracedFunc:
         """The tile program for these arguments, which `tile2triton.compile` takes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import threading
@@ -15,6 +16,8 @@ from tile2triton.frontend.decisions import noting
 from tile2triton.frontend.options import Options
 from tile2triton.frontend.prim_func import PrimFunc
 from tile2triton.frontend.statics import named
+from tile2triton.schedule import Schedule, rescheduled
+from tile2triton.schedule.tiles import with_tiles
 from tile2triton.tilelang.factory import TileLangFactory
 
 
@@ -47,6 +50,12 @@ class LazyKernel(TileLangFactory):
         return kernel
 
     compile = __call__
+
+    def scheduled(self, schedule: Schedule) -> LazyKernel:
+        """The same factory, whose kernels run as another schedule says where it says something."""
+        said = rescheduled(self.options.schedule, schedule)
+        function = with_tiles(self.function, said)
+        return LazyKernel(function, dataclasses.replace(self.options, schedule=said))
 
     def get_tir(self, *arguments: Any, **keywords: Any) -> PrimFunc:
         """The T.prim_func for these parameters, which `tile2triton.compile` takes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
 import inspect
 import threading
@@ -23,6 +24,7 @@ from tile2triton.frontend.statics import plain
 from tile2triton.frontend.trace import trace_whole
 from tile2triton.frontend.whole_operands import WholeOperand
 from tile2triton.frontend.whole_programs import Outline
+from tile2triton.schedule import Schedule, rescheduled
 from tile2triton.tilelang.factory import TileLangFactory
 
 
@@ -63,6 +65,11 @@ class OperandKernel(TileLangFactory):
     def compile(self, *arguments: Any, **keywords: Any) -> CompiledKernel:
         """The kernel for these arguments: tensors, or `T.Tensor(shape, dtype)` in their place."""
         return self._kernel(self._bound(arguments, keywords))
+
+    def scheduled(self, schedule: Schedule) -> OperandKernel:
+        """The same kernel, run as another schedule says where it says something."""
+        said = rescheduled(self.options.schedule, schedule)
+        return OperandKernel(self.captured, dataclasses.replace(self.options, schedule=said))
 
     def reference(self, *arguments: Any, **keywords: Any) -> Any:
         """What a call means, on NumPy arrays or CPU tensors: its result, or a tuple of several."""

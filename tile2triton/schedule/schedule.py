@@ -132,6 +132,9 @@ class Schedule:
                 f"there is no annotation `{key}`",
                 hint=f"use one of {', '.join(BY_NAME)}",
             )
+        if isinstance(value, list):
+            # As files hold them.
+            value = tuple(value)
         arguments: tuple[Any, ...] = ()
         keywords: Mapping[str, Any] = {}
         if isinstance(value, Mapping):
@@ -187,6 +190,17 @@ def _said(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     if keywords:
         return dict(keywords)
     return arguments[0] if len(arguments) == 1 else arguments or True
+
+
+def rescheduled(said: Schedule | None, schedule: Schedule) -> Schedule:
+    """What was said before, and on top of it another schedule."""
+    if not isinstance(schedule, Schedule):
+        raise failure(
+            "T2T872",
+            f"`{schedule!r}` is no schedule"[:120],
+            hint='write tile2triton.Schedule(tile={"m": 64}, warps=4)',
+        )
+    return schedule if said is None else said | schedule
 
 
 def _refuse_twice(hint: Hint, before: Schedule, entries: dict[str, Any]) -> None:

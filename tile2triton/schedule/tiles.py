@@ -6,6 +6,7 @@ import inspect
 from types import FunctionType
 from typing import Any
 
+from tile2triton.frontend.failures import failure
 from tile2triton.schedule.schedule import Schedule
 
 
@@ -28,6 +29,14 @@ def with_tiles(function: Any, schedule: Schedule) -> Any:
         _defaults(function, tiles),
         function.__closure__,
     )
+    lost = [name for name in tiles if name not in _with_defaults(made)]
+    if lost:
+        raise failure(
+            "T2T876",
+            f"T.tile gives `{lost[0]}`, which stands before a parameter without a default",
+            hint=f"give it where the kernel is made: {function.__name__}(..., "
+            f"{lost[0]}={tiles[lost[0]]})",
+        )
     made.__kwdefaults__ = {
         name: tiles.get(name, value) for name, value in (function.__kwdefaults__ or {}).items()
     }
@@ -37,6 +46,15 @@ def with_tiles(function: Any, schedule: Schedule) -> Any:
     made.__module__ = function.__module__
     made.__qualname__ = function.__qualname__
     return made
+
+
+def _with_defaults(made: FunctionType) -> set[str]:
+    """The parameters that have a default."""
+    code = made.__code__
+    names = code.co_varnames[: code.co_argcount]
+    count = len(made.__defaults__ or ())
+    only = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    return {*names[len(names) - count :], *only}
 
 
 def _defaults(function: FunctionType, tiles: dict[str, int]) -> tuple[Any, ...]:

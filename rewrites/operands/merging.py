@@ -1,0 +1,96 @@
+"""Combine accumulators that several programs have filled: the maxima first, then the sums."""
+
+import ast
+
+from rewrites.operands.body import Body, Held, subscript
+from rewrites.operands.online import Running
+from rewrites.operands.streams import StreamLoop, how_of, indices, is_extreme
+from rewrites.operands.terms import Axis, Size, Term, subterms
+from rewrites.operands.tiles import Tiles
+
+
+class Merging(StreamLoop):
+    """The accumulators of the loops over an axis, and how those of a part are added to them."""
+
+    def __init__(self, tiles: Tiles, axis: Axis, body: Body) -> None:
+        running: list[Running] = tiles.plan.loops[axis]
+        super().__init__(tiles, axis, running, body)
+
+    def start(self) -> None:
+        """Accumulators with what changes no result."""
+        for one in self.running:
+            self.held[one.term] = self.accumulator(one.term)
+
+    def sizes(self, held: Held) -> list[Size]:
+        return [self.plan.places[axis].block for axis in held.axes] or [Size(1)]
+
+    def add(self, parts: dict[Term, Held], inside: Body) -> None:
+        """Combine the tiles of one part with the accumulators."""
+        bases = list(dict.fromkeys(one.base for one in self.running if one.base is not None))
+        followed = {term for base in bases for term in subterms(base)}
+        scales = {base: self._scales(base, parts, inside) for base in bases}
+        for one in self.running:
+            held, part = self.held[one.term], parts[one.term]
+            if is_extreme(one.term):
+                if one.term not in followed:
+                    self._combine(held, part, f"T.{how_of(one.term)}(a, b)", inside)
+            elif one.base is None:
+                self._combine(held, part, "a + b", inside)
+            else:
+                self._combine(held, part, "a * c + b * d", inside, scales[one.base])
+
+    def end(self) -> None:
+        """Let what follows read the accumulators."""
+        for one in self.running:
+            self.body.known[one.term] = self.result(self.held[one.term])
+
+    def _scales(self, base: Term, parts: dict[Term, Held], inside: Body) -> tuple[Held, Held]:
+        """What the sums so far, and those of the part, are multiplied by."""
+        writer = self.writer
+        maxima = [one.term for one in self.running if one.term in set(subterms(base))]
+        axes = self.held[maxima[0]].axes
+        sizes = self.sizes(self.held[maxima[0]])
+        lanes = dict(zip(axes, "ijkl", strict=False))
+        index = indices(axes, lanes)
+        old = {term: self.held[term].name for term in maxima}
+        own = {term: parts[term].name for term in maxima}
+        new = {
+            term: writer.tile(inside, f"new_{old[term].removeprefix('row_')}", sizes, term.dtype)
+            for term in maxima
+        }
+        made = [writer.tile(inside, one, sizes, "float32") for one in ("rescale", "part_scale")]
+        statements: list[ast.stmt] = []
+        for term in maxima:
+            both = writer.tree(
+                "T.max(a, b)", a=subscript(old[term], index), b=subscript(own[term], index)
+            )
+            statements.append(_assigned(new[term], index, both))
+        after = self.with_maxima(base, new, index, inside, lanes)
+        for tile, values in zip(made, (old, own), strict=True):
+            before = self.with_maxima(base, values, index, inside, lanes)
+            statements.append(_assigned(tile, index, self.scale(base, before, after)))
+        statements += [_assigned(old[term], index, subscript(new[term], index)) for term in maxima]
+        self.each(inside, axes, statements)
+        rescale, part_scale = (Held(tile, axes, not axes) for tile in made)
+        return rescale, part_scale
+
+    def _combine(
+        self,
+        held: Held,
+        part: Held,
+        template: str,
+        inside: Body,
+        scales: tuple[Held, Held] | None = None,
+    ) -> None:
+        lanes = dict(zip(held.axes, "ijkl", strict=False))
+        operands = {"a": held.element(lanes), "b": part.element(lanes)}
+        if scales is not None:
+            operands |= {"c": scales[0].element(lanes), "d": scales[1].element(lanes)}
+        value = self.writer.tree(template, **operands)
+        self.each(inside, held.axes, [_assigned(held.name, indices(held.axes, lanes), value)])
+
+
+def _assigned(tile: str, index: list[ast.expr], value: ast.expr) -> ast.stmt:
+    target = subscript(tile, index)
+    target.ctx = ast.Store()
+    return ast.Assign([target], value)
