@@ -1557,8 +1557,8 @@ CATALOGUE: dict[str, Entry] = {
             "Threads are 32 times a power of two, tiles are powers of two, and numbers of stages, "
             "programs and parts are whole."
         ),
-        wrong="@T.warps(3)",
-        right="@T.warps(4)",
+        wrong="T.warps(3)",
+        right="T.warps(4)",
     ),
     "T2T871": Entry(
         title="Two annotations say different things",
@@ -1566,8 +1566,8 @@ CATALOGUE: dict[str, Entry] = {
             "Annotations stand in any order, so that none of them can come after another one and "
             "win."
         ),
-        wrong="@T.warps(8)\n@T.parallel(block=(128, 1))",
-        right="@T.warps(8)",
+        wrong="T.warps(8)\nT.parallel(block=(128, 1))",
+        right="T.warps(8)",
     ),
     "T2T872": Entry(
         title="A schedule in the wrong place",
@@ -1608,8 +1608,8 @@ CATALOGUE: dict[str, Entry] = {
             "Tiles and splits go by the names of extents, or m, n and k of matrix products; in a "
             "kernel with T.Kernel, by those of parameters."
         ),
-        wrong="@T.tile(q=64)",
-        right="@T.tile(m=64)",
+        wrong="T.tile(q=64)",
+        right="T.tile(m=64)",
     ),
     "T2T877": Entry(
         title="An annotation for programs on whole operands",
@@ -1617,7 +1617,7 @@ CATALOGUE: dict[str, Entry] = {
             "A kernel with T.Kernel says itself how its work is shared out, so that its schedule "
             "cannot split loops, make the grid persistent or compute products again."
         ),
-        wrong='@T.split("k", 4)  # above a kernel with T.Kernel',
+        wrong='T.split("k", 4)  # above a kernel with T.Kernel',
         right="with T.Kernel(..., parts) as (bx, by, part):",
     ),
     "T2T878": Entry(
@@ -1627,7 +1627,7 @@ CATALOGUE: dict[str, Entry] = {
             "program for each tile already, and sums that need each other run one after the "
             "other."
         ),
-        wrong='@T.split("m", 2)',
-        right='@T.split("k", 2)',
+        wrong='T.split("m", 2)',
+        right='T.split("k", 2)',
     ),
 }
