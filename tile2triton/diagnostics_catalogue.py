@@ -1618,7 +1618,7 @@ CATALOGUE: dict[str, Entry] = {
             "cannot split loops, make the grid persistent or compute products again."
         ),
         wrong='T.split("k", 4)  # above a kernel with T.Kernel',
-        right="with T.Kernel(..., parts) as (bx, by, part):",
+        right="with T.Kernel(columns, rows, 4) as (bx, by, part):\n    pass",
     ),
     "T2T878": Entry(
         title="A loop that cannot be split",
