@@ -95,7 +95,8 @@ def _put_back(
         tree = expr("tl.broadcast_to(tree, shape)", tree=tree, shape=shape)
     varying = [run for run in runs if run.axis is not None]
     ordered = sorted(varying, key=lambda run: (run.axis or 0, -run.low))
-    tree = expr("tl.reshape(tree, s)", tree=tree, s=_tuple([run.length for run in ordered]))
+    if ordered:
+        tree = expr("tl.reshape(tree, s)", tree=tree, s=_tuple([run.length for run in ordered]))
     dims = [ordered.index(run) for run in varying]
     if dims != sorted(dims):
         order = ast.Tuple([ast.Constant(d) for d in dims], ast.Load())

@@ -15,7 +15,7 @@ from tile2triton.frontend.compiled import CompiledKernel
 from tile2triton.frontend.operators import TABLE
 
 # `python -m tests.fuzz` runs as many more as one likes.
-SEEDS = range(160)
+SEEDS = range(200)
 
 
 @pytest.mark.parametrize("first", range(0, len(SEEDS), 20))

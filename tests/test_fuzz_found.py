@@ -186,3 +186,17 @@ for i in T.Parallel(4):
 T.copy(a, C)
 """
     agree_on(body, "float32", "(4,)", device)
+
+
+@pytest.mark.parametrize("place", ["0, 2 * j", "0, 2 * j + 1"])
+def test_loop_of_one_turn_writes_one_digit(place: str, device: str) -> None:
+    body = f"""
+a = T.alloc_shared((1, 2), "int16")
+T.fill(a, 3)
+for i, j in T.Parallel(1, 1):
+    a[{place}] = j + 7
+for i, j in T.Parallel(1, 1):
+    C[i, j] = a[{place}]
+    C[i, 1 - j] = a[0, 1 - 2 * j]
+"""
+    agree_on(body, "int16", "(1, 2)", device)

@@ -90,6 +90,7 @@ def loop(w: Writer, block: Block) -> bool:
     w.add(f"for {counter} in {header}:")
     with w.indented():
         w.runs *= max(1, trips)
+        w.jumps = ("break", "continue")
         w.counters.append(Value(counter, "int32", bound))
         if dim is not None:
             w.offsets[dim.letter] = counter if dim.block == 1 else f"{counter} * {dim.block_name}"
@@ -118,9 +119,20 @@ def repeat(w: Writer, block: Block) -> bool:
         w.runs *= 4
         w.counters.append(Value(name, "int32", 8))
         first = w.random.random() < 0.3
+        w.jumps = ("break", "continue") if first else ("break",)
         if first:
             w.add(f"{name} += {step}")
         block(w, w.random.randint(1, 2))
         if not first:
             w.add(f"{name} = {name} + {step}")
+    return True
+
+
+def jump(w: Writer) -> bool:
+    """A condition under which a loop, a turn of it or the program ends."""
+    kinds = [*w.jumps * 6, "return"]
+    if len(kinds) == 1 and w.random.random() < 0.8:
+        return False
+    w.add(f"if {scalars(w).condition(1)}:")
+    w.add(f"    {w.random.choice(kinds)}")
     return True

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
+from tests.fuzz.atomics import atomic_elements
 from tests.fuzz.exact import SMALL, Value, stored, widest
 from tests.fuzz.expressions import Expressions
-from tests.fuzz.regions import sum_tensor
 from tests.fuzz.writer import Axis, Dim, Tensor, TileName, Writer
 
 VARIABLES = ("i", "j", "l")
@@ -147,7 +147,7 @@ def parallel(w: Writer) -> bool:
             let(loop)
         makes_ready |= store(loop, main)
         for _ in range(w.random.choice([0, 0, 0, 1, 2])):
-            w.random.choice([let, more, global_store, shared_sum])(loop)
+            w.random.choice([let, more, global_store, atomic_elements])(loop)
     w.ready |= makes_ready
     return True
 
@@ -234,22 +234,6 @@ def global_store(loop: Loop) -> None:
         w.add(f"if {make.condition(1)}:")
     line = f"{tensor.name}[{', '.join(index)}] = {stored(make.value(2), dtype).text}"
     w.add("    " * guard + line)
-
-
-def shared_sum(loop: Loop) -> None:
-    """An atomic addition of elements to a tensor that all programs share."""
-    w = loop.w
-    if not w.has_shared_blocks:
-        return
-    dims = tuple(loop.variables)[: w.random.randint(1, 2)]
-    dtype = w.random.choice(["float32", "int32"])
-    make = Expressions(w.random, loop.leaf)
-    value = stored(make.value(1), dtype).text
-    tensor = sum_tensor(w, dims, dtype)
-    index = [
-        f"{w.offset(a.dim)} + {loop.variables[a.dim]}" for a in tensor.axes if a.dim is not None
-    ]
-    w.add(f"T.atomic_add({tensor.name}[{', '.join(index)}], {value})")
 
 
 def through_view(w: Writer) -> bool:

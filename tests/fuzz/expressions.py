@@ -35,6 +35,7 @@ LITERALS = (
     Value("T.float16(2.5)", "float16", 2.5, 1),
     Value('T.min_value("int32")', "int32", 2**31),
 )
+BITWISE = ("T.bitwise_and({0}, {1})", "T.bitwise_or({0}, {1})", "T.bitwise_xor({0}, {1})")
 # Functions whose last bits differ between machines, on operands that keep them well conditioned.
 ROUGH = (
     "T.exp({})",
@@ -151,6 +152,12 @@ class Expressions:
     def unary(self, depth: int) -> Value:
         value = self.value(depth)
         if value.is_float:
+            if value.dtype == "float32" and self.random.random() < 0.15:
+                other = self.random.choice(["3.0", "-0.5", "2.0"])
+                name = self.random.choice(["fmod", "copysign"])
+                return Value(
+                    f"T.{name}({value.text}, {other})", "float32", value.bound, value.grain
+                )
             name = self.random.choice(["floor", "ceil", "trunc", "round", "abs", "-"])
             if name in ("abs", "-"):
                 text = f"(-{value.text})" if name == "-" else f"T.abs({value.text})"
@@ -160,9 +167,12 @@ class Expressions:
             return Value(f"T.{name}({value.text})", value.dtype, value.bound + 1)
         if value.dtype == "bool":
             return value
+        if value.dtype in ("int32", "uint32") and self.random.random() < 0.15:
+            name = self.random.choice(["popcount", "clz"])
+            return Value(f"T.{name}({value.text})", "int32" if name == "clz" else value.dtype, 32)
         if BY_NAME[value.dtype].kind == "uint":
             return Value(f"(~{value.text})", value.dtype, widest(value.dtype))
-        form = self.random.choice(["(-{})", "T.abs({})", "(~{})"])
+        form = self.random.choice(["(-{})", "T.abs({})", "(~{})", "T.bitwise_not({})"])
         return wrapped(form.format(value.text), value.dtype, value.bound + 1)
 
     def whole(self, depth: int) -> Value:
@@ -191,8 +201,8 @@ class Expressions:
             return Value(f"({left.text} {shift})", dtype, widest(dtype))
         right = self.integer(depth)
         dtype = promoted(left.dtype, right.dtype)
-        text = f"({left.text} {self.random.choice('&|^')} {right.text})"
-        return Value(text, dtype, widest(dtype))
+        form = self.random.choice(["({0} & {1})", "({0} | {1})", "({0} ^ {1})", *BITWISE])
+        return Value(form.format(left.text, right.text), dtype, widest(dtype))
 
     def clamp(self, depth: int) -> Value:
         value = self.value(depth)

@@ -2,7 +2,7 @@
 
 import random
 
-from tests.fuzz import control, elements, regions
+from tests.fuzz import atomics, combining, control, elements, macros, regions
 from tests.fuzz.exact import Value
 from tests.fuzz.writer import EXTENTS, Axis, Dim, Tensor, Writer
 
@@ -15,12 +15,20 @@ SIMPLE = (
     (regions.row, 1),
     (regions.reduce, 3),
     (regions.gemm, 2),
-    (regions.atomic_tile, 1),
+    (atomics.atomic_tile, 1),
+    (combining.scan, 1),
+    (combining.reduce_bits, 1),
+    (combining.transpose, 1),
+    (combining.reducer, 1),
+    (combining.scatter, 1),
+    (combining.lane_loop, 1),
+    (macros.call, 1),
     (elements.parallel, 7),
     (elements.update, 1),
     (elements.through_view, 1),
     (elements.nested, 1),
     (control.variable, 1),
+    (control.jump, 1),
 )
 # What products can have as their inner size.
 INNER = (16, 17, 20, 24, 32, 32, 33, 40)
@@ -35,7 +43,7 @@ def program(seed: int) -> str:
         w.sizes[name] = w.random.randint(0, 4)
         w.scalars.append(Value(name, "int32", 4))
     body = w.lines
-    for _ in range(w.random.choice([1, 1, 1, 2])):
+    for _ in range(w.random.choice([1, 1, 1, 1, 2, 3])):
         _kernel(w)
     w.lines = []
     _header(w)
@@ -70,8 +78,18 @@ def _kernel(w: Writer) -> None:
     w.depth = 1
     w.ready, w.tiles, w.variables, w.written = set(), [], [], set()
     w.counters, w.offsets, w.runs = [], {}, 1
-    w.add(f"with T.Kernel({extents}, threads=128) as {target}:")
+    persistent = len(grid) == 2 and w.random.random() < 0.15
+    if persistent:
+        w.add(f"with T.Kernel({w.random.randint(1, 3)}, threads=128) as b:")
+        w.depth += 1
+        group = w.random.choice(["", ", 2", ", group_size=4"])
+        tiles = ", ".join(f"T.ceildiv({d.letter}, {d.block_name})" for d in grid)
+        w.add(f"for {names} in T.Persistent([{tiles}], 3, b{group}):")
+    else:
+        w.add(f"with T.Kernel({extents}, threads=128) as {target}:")
     with w.indented():
+        if len(grid) == 2 and not persistent and w.random.random() < 0.1:
+            w.add(f"T.use_swizzle({w.random.randint(1, 4)})")
         _block(w, w.random.randint(3, 7))
         if w.random.random() < 0.2:
             _rough(w)
@@ -107,6 +125,7 @@ def _header(w: Writer) -> None:
     w.depth = 0
     used = list(w.dims.values())
     w.sizes |= {d.letter: d.extent for d in used if d.is_dynamic and _is_given(w, d)}
+    w.add("import tile2triton")
     w.add("import tile2triton.language as T")
     w.add("")
     w.add(f"SIZES = {w.sizes}")
@@ -118,13 +137,22 @@ def _header(w: Writer) -> None:
             w.add(f"{dim.letter} = {dim.extent}")
     w.add("")
     w.add("")
-    w.add("@T.prim_func")
+    for line in w.macros:
+        w.add(line)
+    is_eager = w.random.random() < 0.25
+    w.add("@tile2triton.kernel" if is_eager else "@T.prim_func")
     parameters = [_parameter(t) for t in w.tensors]
     parameters += [f"{name}: T.int32" for name in w.sizes if name not in w.dims]
     w.add("def kernel(")
     for parameter in parameters:
-        w.add(f"    {parameter},")
+        name = parameter.split(":")[0]
+        is_tensor = any(tensor.name == name for tensor in w.tensors)
+        w.add(f"    {name if is_eager and is_tensor else parameter},")
     w.add("):")
+    if is_eager:
+        w.depth = 1
+        for parameter in parameters[: len(w.tensors)]:
+            w.add(parameter)
 
 
 def _is_given(w: Writer, dim: Dim) -> bool:

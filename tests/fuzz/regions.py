@@ -1,7 +1,7 @@
-"""Random statements that move whole tiles: copies, fills, reductions, products, atomics."""
+"""Random statements that move whole tiles: copies, fills, reductions, products."""
 
 from tests.fuzz.exact import LARGE, MANTISSA, SMALL
-from tests.fuzz.writer import Axis, Dim, Tensor, TileName, Writer
+from tests.fuzz.writer import Dim, Tensor, TileName, Writer
 
 REDUCTIONS = ("sum", "max", "min", "absmax", "abssum")
 LARGEST_PRODUCT = 1100
@@ -284,25 +284,3 @@ def _operand(w: Writer, dims: tuple[Dim, ...], dtype: str) -> TileName | None:
     tile = w.new_tile(dims, dtype)
     load(w, tile)
     return tile
-
-
-def atomic_tile(w: Writer) -> bool:
-    """A tile added to a tensor that all programs share."""
-    if not w.has_shared_blocks:
-        return False
-    tiles = [t for t in w.readable_tiles() if t.dtype in ("float32", "int32") and not t.is_large]
-    if not tiles:
-        return False
-    tile = w.random.choice(tiles)
-    tensor = sum_tensor(w, tile.dims, tile.dtype)
-    w.add(f"T.atomic_add({region(w, tensor, tile.dims, moved=True)}, {tile.name})")
-    return True
-
-
-def sum_tensor(w: Writer, dims: tuple[Dim, ...], dtype: str) -> Tensor:
-    found = [t for t in w.tensors if t.role == "sum" and t.dtype == dtype and t.dims == dims]
-    tensor = w.random.choice(found) if found else None
-    if tensor is None or w.random.random() < 0.3:
-        tensor = w.declare("S", tuple(Axis(dim) for dim in dims), dtype, "sum")
-    w.written.add(tensor.name)
-    return tensor

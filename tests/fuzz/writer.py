@@ -64,7 +64,7 @@ class Tensor:
     name: str
     axes: tuple[Axis, ...]
     dtype: str
-    role: str  # "input", "output", "rough" or "sum"
+    role: str  # "input", "output", "rough" or "atomic" and the operation
     # Whether it may hold what a large tile holds.
     is_large: bool = False
 
@@ -117,7 +117,9 @@ class Writer:
     written: set[str] = field(default_factory=set)
     names: dict[str, int] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
-    has_shared_blocks: bool = True
+    # What may leave the innermost loop, or the program: nothing does outside of loops.
+    jumps: tuple[str, ...] = ()
+    macros: list[str] = field(default_factory=list)
 
     def add(self, line: str) -> None:
         self.lines.append("    " * self.depth + line)
@@ -127,13 +129,13 @@ class Writer:
         """A block: what it makes ready may not be so after it, what it declares is gone."""
         ready, tiles = set(self.ready), list(self.tiles)
         variables, counters, offsets = list(self.variables), list(self.counters), dict(self.offsets)
-        runs, start = self.runs, len(self.lines)
+        runs, jumps, start = self.runs, self.jumps, len(self.lines)
         self.depth += 1
         yield
         if len(self.lines) == start:
             self.add("pass")
         self.depth -= 1
-        self.ready, self.tiles, self.runs = ready, tiles, runs
+        self.ready, self.tiles, self.runs, self.jumps = ready, tiles, runs, jumps
         self.variables, self.counters, self.offsets = variables, counters, offsets
 
     def fresh(self, stem: str) -> str:
@@ -167,7 +169,7 @@ class Writer:
             for tensor in self.tensors
             if _in_order(dims, tensor.dims)
             and tensor.name not in self.written
-            and tensor.role != "rough"
+            and tensor.role in ("input", "output")
             and not tensor.is_large
             and (dtype is None or tensor.dtype == dtype)
         ]
