@@ -9,11 +9,11 @@ from rewrites import tensors, tiles
 from rewrites.environment import next_power_of_two, padded
 from rewrites.errors import refuse
 from rewrites.lowering import Lowering, expand_dims, offset_name
-from rewrites.operations import binary, unary
+from rewrites.operations import binary, comparison, unary
 from rewrites.quote import expr, name, substituted
 from rewrites.scalars import logical
 from rewrites.tree import index_list, walk
-from rewrites.values import Value, compare, number
+from rewrites.values import Value, number
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Space:
             case ast.BinOp(left=left, op=op, right=right):
                 return binary(self, tree, left, op, right)
             case ast.Compare(left=left, ops=[op], comparators=[right]):
-                return compare(op, self.value(left), self.value(right))
+                return comparison(op, self.value(left), self.value(right), left, right)
             case ast.BoolOp(op=op, values=values):
                 return logical(op, [self.value(part) for part in values])
             case ast.Subscript(value=ast.Name(id=buffer)):

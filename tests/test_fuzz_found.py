@@ -1,7 +1,9 @@
 """Programs that the fuzzer found and shrank, each of which was once wrong, or no Triton at all."""
 
 import pytest
+import torch
 
+from tests.fuzz.compiling import Compiler
 from tests.three_meanings import agree
 
 
@@ -200,3 +202,33 @@ for i, j in T.Parallel(1, 1):
     C[i, 1 - j] = a[0, 1 - 2 * j]
 """
     agree_on(body, "int16", "(1, 2)", device)
+
+
+@pytest.mark.parametrize("comparison", ["A[0] > A[0]", "A[1] <= A[1]", "not (n == n)"])
+def test_branch_whose_condition_compares_equal_numbers(comparison: str, device: str) -> None:
+    text = f"""
+    def k(A: T.Tensor((2,), "bool"), n: T.int32, C: T.Tensor((4,), "int32")):
+        with T.Kernel(1, threads=128) as bx:
+            for i in T.Parallel(4):
+                C[i] = 1
+            if {comparison}:
+                for i in T.Parallel(4):
+                    C[i] = i + 5
+    """
+    agree(text, [torch.tensor([True, False]), 3], device)
+
+
+COMPARED = """
+import tile2triton.language as T
+@T.prim_func
+def kernel(A: T.Tensor((4,), "bool"), C: T.Tensor((4,), "int32")):
+    with T.Kernel(1, threads=128) as bx:
+        if A[0] > A[0]:
+            for i in T.Parallel(4):
+                C[i] = i
+"""
+
+
+@pytest.mark.compile
+def test_branch_that_is_never_taken_compiles() -> None:
+    assert Compiler("cuda:90").outcome(COMPARED).kind == "agree"

@@ -4,7 +4,7 @@ import functools
 import re
 import zlib
 
-from tests.fuzz.outcome import Outcome, executed
+from tests.fuzz.outcome import Outcome, crash, executed
 from tile2triton import compile as compile_kernel
 from tile2triton.compile_job import jobs
 from tile2triton.compile_pool import CompilePool
@@ -32,6 +32,8 @@ class Compiler:
         except TileError as error:
             codes = ",".join(sorted({item.code for item in error.diagnostics}))
             return Outcome("refused", codes, str(error))
+        except Exception as error:
+            return crash(error, "transpiling")
         emitted, facts = compiled.emitted_for(self.target)
         path = str(write_module(emitted, "fuzzed"))
         planned = list(jobs(path, facts, described_target(self.target)))

@@ -51,25 +51,25 @@ def outcome(text: str, seed: int = 0, device: str = "cpu", target: str = "cuda:9
         codes = ",".join(sorted({item.code for item in error.diagnostics}))
         return Outcome("refused", codes, str(error))
     except Exception as error:
-        return _crash(error, "transpiling")
+        return crash(error, "transpiling")
     try:
         given = arguments(compiled, names["SIZES"], seed)
     except Exception as error:
-        return _crash(error, "arguments")
+        return crash(error, "arguments")
     host = [a.clone() if isinstance(a, torch.Tensor) else a for a in given]
     try:
         compiled.reference(*host)
     except ProgramError as error:
         return Outcome("undefined", type(error).__name__, str(error), compiled.triton_source)
     except Exception as error:
-        return _crash(error, "reference", compiled.triton_source)
+        return crash(error, "reference", compiled.triton_source)
     there = [a.to(device).clone() if isinstance(a, torch.Tensor) else a for a in given]
     try:
         compiled(*there)
         if device == "cuda":
             torch.cuda.synchronize()
     except Exception as error:
-        return _crash(error, "running", compiled.triton_source)
+        return crash(error, "running", compiled.triton_source)
     for name, wanted, got in zip(compiled.program.facts.parameters, host, there, strict=True):
         if isinstance(wanted, torch.Tensor):
             difference = compared(name, wanted, got.cpu())
@@ -155,7 +155,7 @@ def compared(name: str, wanted: torch.Tensor, got: torch.Tensor) -> str:
     )
 
 
-def _crash(error: Exception, stage: str, triton: str = "") -> Outcome:
+def crash(error: Exception, stage: str, triton: str = "") -> Outcome:
     frames = traceback.extract_tb(error.__traceback__)
     # Names and numbers differ between programs, and while one is made smaller.
     words = re.sub(r"\S*\d\S*|'[^']*'|\(kernel.*", "…", str(error))[:100]
