@@ -232,3 +232,20 @@ def kernel(A: T.Tensor((4,), "bool"), C: T.Tensor((4,), "int32")):
 @pytest.mark.compile
 def test_branch_that_is_never_taken_compiles() -> None:
     assert Compiler("cuda:90").outcome(COMPARED).kind == "agree"
+
+
+COUNTED = """
+import tile2triton.language as T
+@T.prim_func
+def kernel(A: T.Tensor((4,), "int64"), C: T.Tensor((3, 4), "int64")):
+    with T.Kernel(1, threads=128) as bx:
+        for i in T.Parallel(4):
+            C[0, i] = T.popcount(A[i])
+            C[1, i] = T.clz(T.cast(A[i], "int32"))
+            C[2, i] = T.__ffs(A[i])
+"""
+
+
+@pytest.mark.compile
+def test_bits_are_counted_on_amd() -> None:
+    assert Compiler("hip:gfx942").outcome(COUNTED).kind == "agree"

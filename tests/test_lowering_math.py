@@ -68,7 +68,8 @@ def test_directions_enclose_the_exact_result(device):
 @pytest.mark.parametrize(
     "dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 )
-def test_bits_are_counted_in_the_width_of_the_type(dtype, device):
+@pytest.mark.parametrize("target", ["cuda:90", "hip:gfx942"])
+def test_bits_are_counted_in_the_width_of_the_type(dtype, target, device):
     torch_dtype = getattr(torch, dtype)
     limits = np.iinfo(dtype)
     values = [limits.min, limits.max, 0, 1, 2, 3, 8, 96, 100, 127, limits.max // 3]
@@ -87,6 +88,7 @@ def test_bits_are_counted_in_the_width_of_the_type(dtype, device):
         [array],
         device,
         outputs=("C", "D"),
+        target=target,
     )
 
 

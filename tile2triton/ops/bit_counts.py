@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -70,13 +71,12 @@ def _whole(space: Space, tree: ast.expr, node: ast.Call) -> tuple[Value, str]:
 
 def lower_popcount(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> Value:
     value, dtype = _whole(space, arguments["x"], node)
-    counted = Value(expr("libdevice.popc(x)", x=value.tree), "int32", value.axes)
-    return cast(counted, dtype)
+    return cast(Value(_ones(space, value), "int32", value.axes), dtype)
 
 
 def lower_clz(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> Value:
     value, dtype = _whole(space, arguments["x"], node)
-    tree = expr("libdevice.clz(x)", x=value.tree)
+    tree = _leading_zeros(space, value)
     if bits(dtype) < 32:
         tree = expr("n - surplus", n=tree, surplus=ast.Constant(32 - bits(dtype)))
     return Value(tree, "int32", value.axes)
@@ -86,8 +86,50 @@ def lower_ffs(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> V
     value, _ = _whole(space, arguments["x"], node)
     # Of 0 there are as many leading zeros as bits.
     width = ast.Constant(bits(value.dtype))
-    tree = expr("width - libdevice.clz(x & -x)", width=width, x=value.tree)
+    lowest = replace(value, tree=expr("x & -x", x=value.tree))
+    tree = expr("width - zeros", width=width, zeros=_leading_zeros(space, lowest))
     return Value(tree, "int32", value.axes)
+
+
+def _ones(space: Space, value: Value) -> ast.expr:
+    """How many bits are set, as int32."""
+    if not space.facts.target.startswith("hip"):
+        return expr("libdevice.popc(x)", x=value.tree)
+    # Triton 3.6 has no such function for AMD: neighbours are added, then pairs, then fours.
+    width = bits(value.dtype)
+    masks = {f"m{n}": ast.Constant(_repeated((1 << n) - 1, 2 * n, width)) for n in (1, 2, 4)}
+    ones = space.lowering.assign("ones", _unsigned(value))
+    for template in (
+        "n - ((n >> 1) & m1)",
+        "(n & m2) + ((n >> 2) & m2)",
+        "(n + (n >> 4)) & m4",
+    ):
+        ones = space.lowering.assign("ones", expr(template, n=ones, **masks))
+    each, top = ast.Constant(_repeated(1, 8, width)), ast.Constant(width - 8)
+    return expr("(n * each >> top).to(tl.int32)", n=ones, each=each, top=top)
+
+
+def _leading_zeros(space: Space, value: Value) -> ast.expr:
+    """How many zeros stand before the first one bit of all 32 or 64, as int32."""
+    if not space.facts.target.startswith("hip"):
+        return expr("libdevice.clz(x)", x=value.tree)
+    width = bits(value.dtype)
+    filled = space.lowering.assign("filled", _unsigned(value))
+    for step in (1, 2, 4, 8, 16, 32)[: width.bit_length() - 1]:
+        tree = expr("n | (n >> step)", n=filled, step=ast.Constant(step))
+        filled = space.lowering.assign("filled", tree)
+    below = Value(filled, f"uint{width}", value.axes)
+    return expr("width - ones", width=ast.Constant(width), ones=_ones(space, below))
+
+
+def _unsigned(value: Value) -> ast.expr:
+    if value.dtype.startswith("uint"):
+        return value.tree
+    return expr(f"x.to(tl.u{value.dtype}, bitcast=True)", x=value.tree)
+
+
+def _repeated(pattern: int, step: int, width: int) -> int:
+    return sum(pattern << at for at in range(0, width, step))
 
 
 def _pattern(x: Number) -> tuple[Any, int]:
