@@ -45,6 +45,10 @@ class Body:
     # The variable of the loop that this is the body of.
     counter: str = ""
 
+    @property
+    def depth(self) -> int:
+        return 0 if self.outer is None else self.outer.depth + 1
+
     def find(self, term: Term) -> Held | None:
         body: Body | None = self
         while body is not None:
@@ -72,9 +76,10 @@ class Writer:
     facts: Facts
     used: set[str]
     node: ast.AST
-    # Tiles in the order in which they were made, and those that a repeated loop takes again.
-    made: list[Tile] = field(default_factory=list)
-    again: list[Tile] = field(default_factory=list)
+    # Tiles with their depths in the order in which they were made, and those that a repeated loop
+    # takes again.
+    made: list[tuple[int, Tile]] = field(default_factory=list)
+    again: list[tuple[int, Tile]] = field(default_factory=list)
     # What was decided by the values of constants, for an emitted file whose constants are edited.
     decided: dict[str, ast.expr] = field(default_factory=dict)
 
@@ -115,10 +120,12 @@ class Writer:
         """Allocate a tile; a loop that is written again takes the names that it had."""
         extents = tuple(self.constant(size) for size in sizes)
         values = tuple(size.value for size in sizes)
-        known = next((one for one in self.again if _is_like(one, wanted, values, dtype)), None)
+        # What a loop has computed in front of itself is not its own to take again.
+        same = [one for one in self.again if one[0] == body.depth]
+        known = next((one for one in same if _is_like(one[1], wanted, values, dtype)), None)
         if known is not None:
             self.again.remove(known)
-        made = self.fresh(wanted) if known is None else known.name
+        made = self.fresh(wanted) if known is None else known[1].name
         shape = ast.Tuple(list(extents), ast.Load())
         self.put(
             body,
@@ -129,7 +136,7 @@ class Writer:
         )
         self.facts.tiles[made] = Tile(made, values, extents, dtype, scope)
         if known is None:
-            self.made.append(self.facts.tiles[made])
+            self.made.append((body.depth, self.facts.tiles[made]))
         return made
 
     def number(self, wanted: str, value: int | None) -> ast.expr:
@@ -145,9 +152,9 @@ class Writer:
         """Where the tiles of a loop begin that may be written again."""
         return len(self.made)
 
-    def repeat(self, mark: int | None) -> None:
-        """Take the tiles since the mark again; None: no more."""
-        self.again = [] if mark is None else self.made[mark:]
+    def repeat(self, mark: int | None, depth: int = 0) -> None:
+        """Take the tiles since the mark again that are as deep or deeper; None: no more."""
+        self.again = [] if mark is None else [one for one in self.made[mark:] if one[0] >= depth]
 
 
 def _is_like(tile: Tile, wanted: str, shape: tuple[int, ...], dtype: str) -> bool:

@@ -2,7 +2,7 @@
 
 import ast
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,7 @@ BINARY = {
     ast.BitXor: "^",
     ast.LShift: "<<",
     ast.RShift: ">>",
+    ast.Pow: "**",
 }
 COMPARING = {
     ast.Lt: "<",
@@ -45,6 +46,7 @@ _NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
     "^": operator.xor,
     "<<": operator.lshift,
     ">>": operator.rshift,
+    "**": operator.pow,
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
@@ -123,7 +125,12 @@ class Reader:
                 operand = self.value(base)
                 indices = self._indices(index)
                 making.node = tree
-                return sliced(making, operand, indices)
+                # Of several results, one.
+                picked = operand[indices[0]] if isinstance(operand, tuple) else None
+                return sliced(making, operand, indices) if picked is None else picked
+            case ast.Call(func=ast.Name(), args=[ast.Constant(value=str() as text)]):
+                # Python has no literal for infinity: `float("inf")`.
+                return float(text)
             case ast.Call(func=ast.Attribute(attr=name)):
                 return self._called(tree, name)
         raise AssertionError(f"no expression of whole operands: {ast.unparse(tree)}")
@@ -156,12 +163,30 @@ class Reader:
         return called(self.making, form, arguments, keywords)
 
 
-def called(making: Making, form: Any, arguments: list[Any], keywords: Mapping[str, Any]) -> Operand:
+def called(making: Making, form: Any, arguments: list[Any], keywords: Mapping[str, Any]) -> Any:
     """What an operator makes of whole operands."""
     if form.whole is not None:
-        made: Operand = form.whole.make(making, *arguments, **keywords)
-        return made
-    return making.pointwise(f"T.{form.name}", *arguments)
+        return form.whole.make(making, *arguments, **keywords)
+    operands = form.signature.bind(*arguments, **keywords).args
+    for operand in operands:
+        check_operand(making, operand, f"T.{form.name}")
+    return making.pointwise(f"T.{form.name}", *operands, dtype=_result(making, form, operands))
+
+
+def check_operand(making: Making, operand: Any, what: str) -> None:
+    """An operand of an operation on elements is a whole one or a number."""
+    if not isinstance(operand, (Whole, bool, int, float)):
+        raise making.refuse(
+            "T2T827",
+            f"{what} of whole operands takes whole operands and numbers, not {operand!r}",
+            hint="tensors that a kernel reads are its parameters",
+        )
+
+
+def _result(making: Making, form: Any, operands: Sequence[Operand]) -> str:
+    if form.gives == "float":
+        return making.promoted((*operands, 1.0))
+    return str(form.gives)
 
 
 def arithmetic(making: Making, symbol: str, *operands: Operand) -> Operand:
@@ -169,7 +194,29 @@ def arithmetic(making: Making, symbol: str, *operands: Operand) -> Operand:
     if not any(isinstance(operand, Whole) for operand in operands):
         number: Operand = _NUMBERS[symbol](*operands)
         return number
+    if symbol == "**":
+        return _power(making, *operands)
     dtype = "bool" if symbol in COMPARING.values() else ""
     if symbol == "/":
         dtype = making.promoted((*operands, 1.0))
     return making.pointwise(symbol, *operands, dtype=dtype)
+
+
+def _power(making: Making, base: Operand, exponent: Operand) -> Operand:
+    """A power; those of small whole numbers are products, and a half is a root."""
+    if exponent == 0.5:
+        return making.pointwise("T.sqrt", base, dtype=making.promoted((base, 1.0)))
+    if exponent == -0.5:
+        return making.pointwise("T.rsqrt", base, dtype=making.promoted((base, 1.0)))
+    if exponent == -1:
+        return arithmetic(making, "/", 1.0, base)
+    if exponent in (1, 2, 3, 4) and not isinstance(exponent, Whole):
+        dtype = making.promoted((base, exponent))
+        square = making.pointwise("*", base, base, dtype=dtype)
+        if exponent == 2:
+            return square
+        if exponent == 4:
+            return making.pointwise("*", square, square)
+        return base if exponent == 1 else making.pointwise("*", square, base)
+    dtype = making.promoted((base, exponent, 1.0))
+    return making.pointwise("T.pow", base, exponent, dtype=dtype)

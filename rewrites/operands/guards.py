@@ -52,7 +52,9 @@ def _inner_guard(terms: Terms, term: Term, axis: Axis, identity: float) -> Term 
         left, right = term.operands
         if identity == 0:
             sides = (guarded(terms, left, axis, 0.0), guarded(terms, right, axis, 0.0))
-            return terms.like(term, sides)
+            if left is sides[0] or right is sides[1]:
+                return terms.like(term, sides)
+            return None
         if is_positive(right):
             return terms.like(term, (guarded(terms, left, axis, identity), right))
     if term.detail == WHERE:

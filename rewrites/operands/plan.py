@@ -125,7 +125,7 @@ class _Planning:
         sizes = self._block_sizes(roles)
         if self.dots and self.said.threads is not None:
             self._fit_registers(roles, sizes, self.said.threads)
-        for axis in (*self.axes, *self.bound):
+        for axis in self._ordered():
             self.plan.places[axis] = Place(roles[axis], sizes[axis])
         for axis, place in self.plan.places.items():
             if place.role == "stream":
@@ -133,6 +133,25 @@ class _Planning:
                 self.plan.loops[axis] = planned(axis, over)
         self._set_launch()
         return self.plan
+
+    def _ordered(self) -> list[Axis]:
+        """The axes of the outputs, and those of reductions where they stand in memory."""
+        ordered = list(self.axes)
+        loads = [term for term in self.found if term.kind == "load"]
+        for axis in self.bound:
+            behind = {
+                other
+                for load in loads
+                for at, index in enumerate(load.operands)
+                if axis in index.axes
+                for later in load.operands[at + 1 :]
+                for other in later.axes
+            }
+            places = [at for at, other in enumerate(ordered) if other in behind]
+            ordered.insert(
+                min(places, default=len(ordered)) if not self.dots else len(ordered), axis
+            )
+        return ordered
 
     def _roles_of_outputs(self) -> dict[Axis, str]:
         """Rows and columns of matrices are tiled; what is a batch has an index for each program."""
@@ -157,7 +176,8 @@ class _Planning:
         room = TILE if self.schedule.width is None else self._threads() * self.schedule.width
         for axis, role in roles.items():
             if role in ("whole", "stream"):
-                room //= min(next_power_of_two(axis.size.value), 32 if axis in self.bound else TILE)
+                most = self._longest(axis) if role == "stream" else TILE
+                room //= min(next_power_of_two(axis.size.value), most)
         for axis in reversed(self.axes):
             if roles[axis] != "grid" or room <= 1:
                 continue
@@ -215,7 +235,7 @@ class _Planning:
                 most = 128 if self.dots else self.blocks[axis]
                 sizes[axis] = Size(self._block(axis, most), name)
             elif roles[axis] == "stream":
-                sizes[axis] = Size(self._block(axis, 4096), "block_N")
+                sizes[axis] = Size(self._block(axis, self._longest(axis)), "block_N")
             else:
                 sizes[axis] = axis.size
         for axis in self.bound:
@@ -224,7 +244,7 @@ class _Planning:
                 used = {size.name for size in sizes.values()}
                 wanted = ("block_N", "block_K") if self._is_chained(axis) else ("block_K",)
                 name = next((one for one in wanted if one not in used), f"block_{len(used)}")
-                most = 64 if is_dot else 4096 if self._is_innermost(axis) else 32
+                most = 64 if is_dot else self._longest(axis)
                 sizes[axis] = Size(self._block(axis, most), name)
             else:
                 sizes[axis] = axis.size
@@ -239,6 +259,10 @@ class _Planning:
             while elements > ACCUMULATOR * threads and sizes[axis].value > 64:
                 sizes[axis] = dataclasses.replace(sizes[axis], value=sizes[axis].value // 2)
                 elements //= 2
+
+    def _longest(self, axis: Axis) -> int:
+        """How many elements along an axis a loop without matrix products takes at once."""
+        return 4096 if self._is_innermost(axis) else 32
 
     def _is_chained(self, axis: Axis) -> bool:
         """Whether the loop over the axis multiplies what it has computed."""

@@ -4,7 +4,7 @@ A softmax reads X[i, n] for the sum over n, and X[i, j] for each j of its result
 both are one element, which is loaded once where a tile holds whole rows.
 """
 
-from rewrites.operands.terms import Axis, Term, Terms, how_reduced, subterms
+from rewrites.operands.terms import Axis, Term, Terms, how_reduced, reduced_axis, subterms
 
 
 def rename_bound(terms: Terms, outputs: list[Term]) -> list[Term]:
@@ -12,10 +12,12 @@ def rename_bound(terms: Terms, outputs: list[Term]) -> list[Term]:
     found = subterms(*outputs)
     places = _places(found)
     free = dict.fromkeys(axis for output in outputs for axis in _ordered(output))
+    beside = _beside(found)
     renamed: dict[Axis, Axis] = {}
     for axis in free:
         for bound, uses in places.items():
             is_one = bound.size == axis.size and bound.is_bound and bound not in renamed
+            is_one = is_one and axis not in beside.get(bound, set())
             if is_one and uses & places.get(axis, set()) and axis not in renamed.values():
                 renamed[bound] = axis
     if not renamed:
@@ -43,6 +45,19 @@ def substituted(terms: Terms, roots: list[Term], axes: dict[Axis, Axis]) -> list
             made[term] = terms.like(term, operands)
         made[term].take_name(term)
     return [made[root] for root in roots]
+
+
+def _beside(found: list[Term]) -> dict[Axis, set[Axis]]:
+    """The axes that each bound one meets in what is reduced over it: it cannot be one of them."""
+    met: dict[Axis, set[Axis]] = {}
+    for term in found:
+        axis = reduced_axis(term)
+        if axis is not None:
+            inside = set().union(*(operand.axes for operand in term.operands))
+            # What is reduced inside of it has axes of its own.
+            inside |= {other for part in subterms(term) if (other := reduced_axis(part))}
+            met.setdefault(axis, set()).update(inside - {axis})
+    return met
 
 
 def _places(found: list[Term]) -> dict[Axis, set[tuple[object, int]]]:

@@ -103,7 +103,7 @@ class StreamLoop:
         tests = self._tests()
         first = self.writer.mark()
         for part in self._ranges(tests):
-            self.writer.repeat(first)
+            self.writer.repeat(first, self.body.depth + 1)
             self._turns(part, counter, tests)
         self.writer.repeat(None)
         for one in self.running:
@@ -329,7 +329,7 @@ class StreamLoop:
             old[term], new[term] = held.name, fresh
         sizes = [self.plan.places[axis].block for axis in axes] or [Size(1)]
         rescale = writer.tile(inside, "rescale", sizes, "float32")
-        lanes = dict(zip(axes, "ijkl", strict=False))
+        lanes = dict(zip(axes, self.tiles.counters, strict=False))
         index = indices(axes, lanes)
         for term in maxima:
             target = subscript(new[term], index)
@@ -398,7 +398,7 @@ class StreamLoop:
             self.tiles.reduce_into(one.term, operands[0], inside, held.name, clear=False)
 
     def _rescale(self, held: Held, by: Held, inside: Body) -> None:
-        lanes = dict(zip(held.axes, "ijkl", strict=False))
+        lanes = dict(zip(held.axes, self.tiles.counters, strict=False))
         index, factor = indices(held.axes, lanes), indices(by.axes, lanes)
         target = subscript(held.name, index)
         target.ctx = ast.Store()

@@ -82,12 +82,18 @@ class Term:
     # What the user calls it, and where it stands in the program.
     names: list[str] = field(default_factory=list)
     nodes: list[ast.AST] = field(default_factory=list)
+    # What its operator calls it, for want of a name.
+    hints: list[str] = field(default_factory=list)
 
     def take_name(self, other: "Term") -> None:
         """Go by the name of another term, unless it has its own."""
-        if not self.names and other.names and self.kind not in UNNAMED:
+        if self.kind in UNNAMED or self is other:
+            return
+        if not self.names and other.names:
             self.names.extend(other.names)
             self.nodes.extend(other.nodes)
+        if not self.hints:
+            self.hints.extend(other.hints)
 
     @property
     def name(self) -> str:

@@ -8,7 +8,6 @@ from rewrites.operands.plan import Plan
 from rewrites.operands.terms import Axis, Size, Term, Terms, how_reduced, reduced_axis, subterms
 from rewrites.quote import literal, name, place
 
-_COUNTERS = ("i", "j", "k", "l")
 Lanes = dict[Axis, str]
 
 
@@ -24,6 +23,8 @@ class Tiles:
         self.operands = _operands(plan)
         # Where the accumulators of parts are kept between two launches.
         self.workspaces: dict[Term, str] = {}
+        # What the variables of element-wise loops are called.
+        self.counters = [one for one in "ijklmnopqrstuvw" if one not in writer.used]
 
     def count_uses(self, roots: list[Term]) -> None:
         """Note how often terms are operands: what has several uses is computed once."""
@@ -105,7 +106,7 @@ class Tiles:
             return True
         lanes = self.plan.lanes(term.axes)
         if term.kind == "load":
-            return bool(lanes) and self.is_block(term)
+            return bool(lanes) and (self.is_block(term) or self.uses.get(term, 1) > 1)
         if term.kind == "cast":
             return self.is_kept(term.operands[0]) and bool(lanes)
         if not lanes or is_index(term):
@@ -113,7 +114,9 @@ class Tiles:
         return bool(term.name) or self.uses.get(term, 1) > 1
 
     def is_block(self, load: Term) -> bool:
-        """Whether a load is of a block of its tensor: lanes stand by themselves, each once."""
+        """Whether a term is a block of a tensor: lanes stand by themselves, each once."""
+        if load.kind != "load":
+            return False
         lanes = [axis for index in load.operands for axis in self.plan.lanes(index.axes)]
         if len(lanes) != len(set(lanes)):
             return False
@@ -126,10 +129,10 @@ class Tiles:
     def _shifted(self, index: Term) -> tuple[Axis, Term] | None:
         """The axis and the distance of an index that is `axis + distance`."""
         if index.kind == "apply" and index.detail == "+":
-            axis, distance = index.operands
-            if axis.kind == "axis" and not self.plan.lanes(distance.axes):
-                assert isinstance(axis.detail, Axis)
-                return axis.detail, distance
+            for axis, distance in (index.operands, index.operands[::-1]):
+                if axis.kind == "axis" and not self.plan.lanes(distance.axes):
+                    assert isinstance(axis.detail, Axis)
+                    return axis.detail, distance
         return None
 
     def held(self, term: Term, body: Body) -> Held:
@@ -142,9 +145,9 @@ class Tiles:
         if term.node is not None:
             self.writer.node = term.node
         axis = reduced_axis(term)
-        if term.kind == "load":
+        if term.kind == "load" and self.is_block(term):
             made = self._load(term, home, term.dtype)
-        elif term.kind == "cast" and term.operands[0].kind == "load":
+        elif term.kind == "cast" and self.is_block(term.operands[0]):
             made = self._load(term.operands[0], home, term.dtype)
         elif axis is None:
             made = self._computed(term, home)
@@ -236,6 +239,8 @@ class Tiles:
     def _inside(self, term: Term, body: Body, lanes: Lanes) -> ast.expr:
         """The expression of a term itself, made of its operands."""
         operands = [self.element(operand, body, lanes) for operand in term.operands]
+        if term.kind == "load":
+            return subscript(str(term.detail), operands)
         if term.kind == "cast":
             return self.writer.tree("T.cast(x, dtype)", x=operands[0], dtype=literal(term.dtype))
         return self.applied(str(term.detail), operands)
@@ -254,7 +259,7 @@ class Tiles:
         self, body: Body, tile: str, axes: tuple[Axis, ...], made: Callable[[Lanes], ast.expr]
     ) -> None:
         """`for i, j in T.Parallel(…): tile[i, j] = …`"""
-        lanes = dict(zip(axes, _COUNTERS, strict=False))
+        lanes = dict(zip(axes, self.counters, strict=False))
         value = made(lanes)
         target = subscript(tile, [name(lanes[axis]) for axis in axes])
         target.ctx = ast.Store()
@@ -262,7 +267,7 @@ class Tiles:
 
     def parallel(self, body: Body, axes: tuple[Axis, ...], statements: list[ast.stmt]) -> None:
         """A loop over the elements of a tile."""
-        counters = [ast.Name(one, ast.Store()) for one in _COUNTERS[: len(axes)]]
+        counters = [ast.Name(one, ast.Store()) for one in self.counters[: len(axes)]]
         target = counters[0] if len(axes) == 1 else ast.Tuple(list(counters), ast.Store())
         extents = [self.writer.constant(self.plan.places[axis].block) for axis in axes]
         header = self.writer.tree("T.Parallel()")

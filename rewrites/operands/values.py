@@ -1,8 +1,10 @@
 """Whole operands: their extents, and what each of their elements is."""
 
 import ast
+import functools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from rewrites.dtypes import BY_NAME, is_float
 from rewrites.errors import RewriteError, refuse
@@ -26,6 +28,9 @@ class Whole:
     name: str = ""
     # The parameter that it is, where it is memory of the caller's.
     tensor: str = ""
+    # The operands that stand one after the other along a dimension.
+    parts: "tuple[Whole, ...]" = ()
+    along: int = 0
 
     @property
     def rank(self) -> int:
@@ -97,6 +102,17 @@ class Making:
         if term.kind == "cast" and term.operands[0].dtype == dtype:
             return term.operands[0]
         return self.terms.cast(term, dtype, "rounded")
+
+    def cast(self, operand: Whole, dtype: str) -> Whole:
+        """The operand rounded to a type."""
+
+        def at(indices: Indices) -> Term:
+            term = operand.at(indices)
+            if term.kind == "cast" and term.operands[0].dtype == dtype == operand.dtype:
+                return term
+            return self.computed(self.terms.cast(term, dtype))
+
+        return Whole(operand.shape, dtype, at)
 
     # Element by element.
 
@@ -182,6 +198,19 @@ class Making:
             )
         return axis % operand.rank
 
+    def dimensions(self, operand: Whole, axis: int | Sequence[int] | None) -> list[int]:
+        """The numbers of one dimension, of several, or of all."""
+        if axis is None:
+            return list(range(operand.rank))
+        several = (axis,) if isinstance(axis, int) else axis
+        return sorted({self.dimension(operand, one) for one in several})
+
+    def count(self, operand: Whole, axis: int | Sequence[int] | None) -> Whole:
+        """How many elements there are along dimensions."""
+        sizes = [operand.shape[at] for at in self.dimensions(operand, axis)]
+        counts = [self.extent(size) for size in sizes if size != ONE] or [self.extent(ONE)]
+        return functools.reduce(lambda one, other: self.pointwise("*", one, other), counts)
+
     def extent(self, size: Size) -> Whole:
         """An extent as a scalar operand."""
         return Whole((), "int32", lambda indices: self.terms.size(size))
@@ -244,8 +273,21 @@ class Making:
 
         return Whole(shape, dtype or operand.dtype, at)
 
-    def renamed(self, whole: Whole, name: str) -> Whole:
-        """The operand under the name that the user gives it."""
+    def hinted(self, whole: Whole, name: str) -> Whole:
+        """The operand with a name to go by where the user gives it none."""
+
+        def at(indices: Indices) -> Term:
+            term = whole.at(indices)
+            if term.kind not in UNNAMED and not term.hints:
+                term.hints.append(name)
+            return term
+
+        return replace(whole, at=at)
+
+    def renamed(self, whole: Any, name: str) -> Any:
+        """The operand under the name that the user gives it; what is no operand stays."""
+        if not isinstance(whole, Whole):
+            return whole
         node = self.node
 
         def at(indices: Indices) -> Term:

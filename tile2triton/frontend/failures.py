@@ -19,6 +19,11 @@ def unknown_name(name: str, known: Iterable[str]) -> UnknownNameError:
     return UnknownNameError(*failure("T2T110", message, hint=hint).diagnostics)
 
 
+def unknown_attribute(message: str, hint: str) -> UnknownNameError:
+    """The error of an attribute that an object of the language does not have."""
+    return UnknownNameError(*failure("T2T837", message, hint=hint).diagnostics)
+
+
 def failure(
     code: str,
     message: str,

@@ -86,7 +86,9 @@ def _takes_whole(operator: Operator, values: tuple[Any, ...]) -> bool:
     if any(isinstance(one, WholeOperand) for one in values):
         return True
     builder = active()
-    return operator.whole is not None and builder is not None and builder.takes_operands
+    # What Python computes of numbers stays a number.
+    makes_some = operator.whole is not None and operator.fold is None
+    return makes_some and builder is not None and builder.takes_operands
 
 
 def _whole(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -15,15 +16,22 @@ from rewrites.operands.views import sliced
 from tile2triton.diagnostics import from_problems
 from tile2triton.frontend.builder import require
 from tile2triton.frontend.dtypes import DType
-from tile2triton.frontend.failures import failure
+from tile2triton.frontend.failures import failure, unknown_attribute
 from tile2triton.frontend.named_numbers import StaticInt, with_tree
 from tile2triton.frontend.positions import here
-from tile2triton.frontend.statics import number_name, plain
+from tile2triton.frontend.statics import is_number_of_a_library, number_name, plain
 from tile2triton.frontend.trees import operand_tree
 from tile2triton.ops.base import Operator
 
 _SYMBOLS: dict[str, ast.operator] = {symbol: kind() for kind, symbol in BINARY.items()}
 _SIGNS: dict[str, ast.cmpop] = {symbol: kind() for kind, symbol in COMPARING.items()}
+# The operators that arrays have as methods, too.
+_METHODS = (
+    *("abs", "exp", "log", "sqrt", "rsqrt", "sin", "cos", "tanh", "sigmoid", "relu", "clamp"),
+    *("sum", "mean", "var", "max", "min", "amax", "amin", "any", "all", "argmax", "argmin"),
+    *("softmax", "log_softmax", "logsumexp", "topk"),
+    *("transpose", "permute", "reshape", "gather"),
+)
 
 
 class WholeOperand:
@@ -79,21 +87,50 @@ class WholeOperand:
     def __floordiv__(self, other: Any) -> Any:
         return combined("//", self, other)
 
+    def __rfloordiv__(self, other: Any) -> Any:
+        return combined("//", other, self)
+
     def __mod__(self, other: Any) -> Any:
         return combined("%", self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return combined("%", other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return combined("**", self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return combined("**", other, self)
 
     def __and__(self, other: Any) -> Any:
         return combined("&", self, other)
 
-    __rand__ = __and__
+    def __rand__(self, other: Any) -> Any:
+        return combined("&", other, self)
 
     def __or__(self, other: Any) -> Any:
         return combined("|", self, other)
 
-    __ror__ = __or__
+    def __ror__(self, other: Any) -> Any:
+        return combined("|", other, self)
 
     def __xor__(self, other: Any) -> Any:
         return combined("^", self, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return combined("^", other, self)
+
+    def __lshift__(self, other: Any) -> Any:
+        return combined("<<", self, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return combined("<<", other, self)
+
+    def __rshift__(self, other: Any) -> Any:
+        return combined(">>", self, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return combined(">>", other, self)
 
     def __lt__(self, other: Any) -> Any:
         return combined("<", self, other)
@@ -124,18 +161,69 @@ class WholeOperand:
         tree = ast.UnaryOp(ast.Invert(), self.tree)
         return _made(tree, lambda making: making.pointwise("~x", self.whole))
 
-    def __matmul__(self, other: Any) -> Any:
-        from tile2triton.frontend.operators import call
+    def __pos__(self) -> Any:
+        return self
 
-        return call("gemm", (self, other), {})
+    def __abs__(self) -> Any:
+        return _call("abs", self)
+
+    def __matmul__(self, other: Any) -> Any:
+        return _call("gemm", self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return _call("gemm", other, self)
+
+    @property
+    def T(self) -> Any:
+        """The operand with its dimensions in reverse."""
+        return _call("permute", self, tuple(reversed(range(self.ndim))))
+
+    @property
+    def mT(self) -> Any:
+        """The operand with its last two dimensions exchanged."""
+        return _call("transpose", self)
+
+    def to(self, dtype: Any) -> Any:
+        """The operand in another type."""
+        return _call("cast", self, dtype)
+
+    astype = to
+
+    def size(self, axis: int | None = None) -> Any:
+        """The extents, or that of one axis."""
+        return self.shape if axis is None else self.shape[axis]
+
+    def __getattr__(self, name: str) -> Any:
+        """A method that is an operator of the language: `x.sum(axis=-1)` is `T.sum(x, axis=-1)`."""
+        from tile2triton.frontend.operators import TABLE
+
+        operator = TABLE.get(name)
+        if name in _METHODS and operator is not None:
+            return functools.partial(_call, name, self)
+        if name.startswith("__"):
+            raise AttributeError(name)
+        hint = (
+            f"write `T.{name}({self})`" if operator is not None else "write it with operators of T"
+        )
+        raise unknown_attribute(f"the whole operand `{self}` has no `.{name}`", hint)
+
+    def __len__(self) -> int:
+        return int(self.shape[0]) if self.shape else self._number()
 
     def __getitem__(self, index: Any) -> Any:
         items = index if isinstance(index, tuple) else (index,)
         trees = [_index_tree(item) for item in items]
         inside = trees[0] if len(trees) == 1 else ast.Tuple(trees, ast.Load())
         tree = ast.Subscript(self.tree, inside, ast.Load())
-        numbers = tuple(_plain_index(item) for item in items)
-        return _made(tree, lambda making: sliced(making, self.whole, numbers))
+        chosen = tuple(_plain_index(item) for item in items)
+        return _made(tree, lambda making: sliced(making, self.whole, chosen))
+
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        raise failure(
+            "T2T803",
+            f"`{self}` is a whole operand, whose elements cannot be stored to one by one",
+            hint="write a new operand, such as T.where(condition, a, b)",
+        )
 
     def __bool__(self) -> bool:
         raise failure(
@@ -165,7 +253,7 @@ def combined(operator: str, left: Any, right: Any) -> Any:
     """Arithmetic and comparison of whole operands and numbers."""
     for operand in (left, right):
         if not isinstance(operand, (WholeOperand, bool, int, float)):
-            return NotImplemented
+            check_number(operand, f"`{operator}`")
     trees = operand_tree(left), operand_tree(right)
     tree: ast.expr
     if operator in _SYMBOLS:
@@ -185,12 +273,41 @@ def call_whole(
     return _made(tree, lambda making: called(making, operator, given, named))
 
 
+def check_number(value: Any, what: str) -> None:
+    """What is no whole operand and no number cannot be computed with."""
+    if is_number_of_a_library(value):
+        return
+    raise failure(
+        "T2T827",
+        f"{what} of whole operands takes whole operands and numbers, not a "
+        f"`{type(value).__name__}`",
+        found=(repr(value)[:60],),
+        hint="tensors that a kernel reads are its parameters",
+    )
+
+
+def _call(name: str, *arguments: Any, **keywords: Any) -> Any:
+    from tile2triton.frontend.operators import call
+
+    return call(name, arguments, keywords)
+
+
 def _made(tree: ast.expr, make: Callable[[Making], Any]) -> Any:
     here().put(tree)
     making = require(f"`{ast.unparse(tree)}`").making
     making.node = tree
     with refusals_placed():
-        return WholeOperand(tree, make(making))
+        return _wrapped(tree, make(making))
+
+
+def _wrapped(tree: ast.expr, made: Any) -> Any:
+    """An operand with its tree; several results are each the part of a tuple."""
+    if isinstance(made, tuple):
+        parts = [ast.Subscript(tree, ast.Constant(at), ast.Load()) for at in range(len(made))]
+        for part in parts:
+            ast.copy_location(part, tree)
+        return tuple(_wrapped(part, one) for part, one in zip(parts, made, strict=True))
+    return WholeOperand(tree, made) if isinstance(made, Whole) else made
 
 
 @contextmanager
@@ -227,4 +344,4 @@ def _index_tree(item: Any) -> ast.expr:
 def _plain_index(item: Any) -> Any:
     if isinstance(item, slice):
         return slice(*(plain(part) for part in (item.start, item.stop, item.step)))
-    return plain(item)
+    return _value(item)

@@ -145,7 +145,8 @@ def _names_of_extents(builder: Builder) -> dict[str, str]:
         for extent in tensor.shape
         if isinstance(extent, ast.Name)
     ]
-    taken = {name for name in facts.constants if name not in extents} | set(facts.tensors)
+    # No name that an extent is to have is one that another had: each tree is renamed once.
+    taken = {*facts.constants, *facts.tensors, *extents}
     for name in dict.fromkeys(extents):
         first = sizes.name_of(name)
         if first not in chosen:

@@ -43,7 +43,18 @@ from tile2triton.ops import (
     warp_reduce,
 )
 from tile2triton.ops.base import Operator
-from tile2triton.ops.whole import activations, arange, softmax
+from tile2triton.ops.whole import (
+    activations,
+    arange,
+    choices,
+    norms,
+    reductions,
+    shapes,
+    softmax,
+)
+from tile2triton.ops.whole import (
+    extrema as whole_extrema,
+)
 
 FAMILIES = (
     kernel,
@@ -88,6 +99,11 @@ FAMILIES = (
     warp_reduce,
     activations,
     arange,
+    choices,
+    whole_extrema,
+    norms,
+    reductions,
+    shapes,
     softmax,
 )
 

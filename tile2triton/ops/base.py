@@ -65,6 +65,8 @@ class Operator:
     keeps: Callable[[dict[str, ast.expr]], bool] = lambda arguments: False
     # Its form on whole operands; without one, an expression is taken element by element.
     whole: WholeForm | None = None
+    # The type of its result on whole operands, "float" any that is one; "" is their own.
+    gives: str = ""
     # How many neighbours along the last dimension an element stands for that is an operand.
     width: int = 1
 

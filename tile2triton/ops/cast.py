@@ -16,6 +16,7 @@ from rewrites.values import cast as typed_cast
 from rewrites.values import strong, triton_dtype
 from tile2triton.ops.base import Operator
 from tile2triton.ops.regions import as_written, known_dtype
+from tile2triton.ops.whole import choices
 from tile2triton.reference import values
 from tile2triton.reference.values import Value, dtype_of, numpy_dtype, typed
 
@@ -136,6 +137,7 @@ CAST = Operator(
     check=check,
     reference=reference,
     mistake=mistake,
+    whole=choices.CAST,
 )
 SWAPPED = Operator(
     surface=Cast, lower=lower, kind="expression", check=check, reference=reference_of_swapped

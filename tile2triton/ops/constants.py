@@ -14,7 +14,7 @@ from rewrites.facts import Facts
 from rewrites.quote import literal
 from rewrites.space import Space
 from rewrites.values import Value as Typed
-from tile2triton.ops.base import Operator
+from tile2triton.ops.base import Operator, WholeForm
 from tile2triton.ops.regions import known_dtype
 from tile2triton.reference.values import Value, numpy_dtype
 
@@ -100,12 +100,22 @@ def lower_constant(value_of: Callable[[str], int | float]) -> Callable[..., Type
     return lower
 
 
+def whole_form(surface: Callable[..., Any], value_of: Callable[[str], int | float]) -> WholeForm:
+    """In programs on whole operands it is a number."""
+
+    def make(making: Any, dtype: str) -> int | float:
+        return value_of(dtype)
+
+    return WholeForm(surface, make, lambda dtype: value_of(dtype))
+
+
 INFINITY = Operator(
     surface=infinity,
     lower=lower_constant(value_of_infinity),
     kind="expression",
     check=check,
     reference=reference_of_infinity,
+    whole=whole_form(infinity, value_of_infinity),
 )
 MAX_VALUE = Operator(
     surface=max_value,
@@ -113,6 +123,7 @@ MAX_VALUE = Operator(
     kind="expression",
     check=check,
     reference=reference_of_max_value,
+    whole=whole_form(max_value, value_of_largest),
 )
 MIN_VALUE = Operator(
     surface=min_value,
@@ -120,6 +131,7 @@ MIN_VALUE = Operator(
     kind="expression",
     check=check,
     reference=reference_of_min_value,
+    whole=whole_form(min_value, value_of_lowest),
 )
 
 OPERATORS = (INFINITY, MAX_VALUE, MIN_VALUE)

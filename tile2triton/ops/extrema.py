@@ -10,6 +10,7 @@ from rewrites.space import Space
 from rewrites.values import Value as Typed
 from tile2triton.ops.base import Operator
 from tile2triton.ops.lowerings import pair, pair_lowering
+from tile2triton.ops.whole import extrema as whole
 from tile2triton.reference.values import Value, common, compute
 
 
@@ -80,6 +81,7 @@ MIN = Operator(
     kind="expression",
     reference=reference_of_min,
     fold=fold_min,
+    whole=whole.MIN,
 )
 MAX = Operator(
     surface=max,
@@ -87,6 +89,7 @@ MAX = Operator(
     kind="expression",
     reference=reference_of_max,
     fold=fold_max,
+    whole=whole.MAX,
 )
 CLAMP = Operator(
     surface=clamp,

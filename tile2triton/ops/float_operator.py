@@ -24,4 +24,5 @@ def float_operator(
         reference=float_function(of_arrays),
         fold=of_numbers,
         aliases=aliases,
+        gives="float",
     )

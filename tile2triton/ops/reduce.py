@@ -9,9 +9,10 @@ import numpy as np
 from rewrites.dtypes import is_float
 from rewrites.errors import Problem
 from rewrites.facts import Facts
-from tile2triton.ops.base import Operator
+from tile2triton.ops.base import Operator, WholeForm
 from tile2triton.ops.reduce_lowering import keeps, lower_kind
 from tile2triton.ops.regions import as_written, read_region, region_problems, static_value
+from tile2triton.ops.whole import reductions
 from tile2triton.reference.values import Value, cast, compute
 
 if TYPE_CHECKING:
@@ -248,7 +249,9 @@ def _named(kind: str) -> Callable[..., None]:
     return reference_of_kind
 
 
-def reduction(surface: Callable[..., Any], kind: str | None) -> Operator:
+def reduction(
+    surface: Callable[..., Any], kind: str | None, whole: WholeForm | None = None
+) -> Operator:
     """A reduction of a fixed kind, or the one that takes its kind by name."""
     return Operator(
         surface=surface,
@@ -258,14 +261,15 @@ def reduction(surface: Callable[..., Any], kind: str | None) -> Operator:
         kind="statement",
         check=check,
         reference=reference if kind is None else _named(kind),
+        whole=whole,
     )
 
 
 OPERATORS = (
-    reduction(reduce, None),
-    reduction(reduce_sum, "sum"),
-    reduction(reduce_max, "max"),
-    reduction(reduce_min, "min"),
+    reduction(reduce, None, reductions.REDUCE),
+    reduction(reduce_sum, "sum", reductions.form_of("sum")),
+    reduction(reduce_max, "max", reductions.form_of("max")),
+    reduction(reduce_min, "min", reductions.form_of("min")),
     reduction(reduce_abssum, "abssum"),
     reduction(reduce_absmax, "absmax"),
 )

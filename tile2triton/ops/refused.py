@@ -127,8 +127,8 @@ GROUPS: tuple[tuple[Refusal, str], ...] = (
         Ptr Range Reduce SizeVar StringImm Sub arg axis block_name_suffix_context boolean
         broadcast buffer buffer_decl buffer_store buffer_var env_thread func_name
         func_ret handle_add_byte_offset index_map init isnullptr iter_var meta_var ramp ret undef
-        var void vscale get_active_lane_mask ignore_loop_partition let has_let_value
-        get_let_value get_tvm_dtype KernelLaunchFrame WarpSpecializeFrame where
+        void vscale get_active_lane_mask ignore_loop_partition let has_let_value
+        get_let_value get_tvm_dtype KernelLaunchFrame WarpSpecializeFrame
         """,
     ),
     (

@@ -195,6 +195,7 @@ ISNAN = Operator(
     kind="expression",
     reference=_asked(np.isnan),
     fold=math.isnan,
+    gives="bool",
 )
 ISINF = Operator(
     surface=isinf,
@@ -202,6 +203,7 @@ ISINF = Operator(
     kind="expression",
     reference=_asked(np.isinf),
     fold=math.isinf,
+    gives="bool",
 )
 ISFINITE = Operator(
     surface=isfinite,
@@ -209,6 +211,7 @@ ISFINITE = Operator(
     kind="expression",
     reference=_asked(np.isfinite),
     fold=math.isfinite,
+    gives="bool",
 )
 
 OPERATORS = (ABS, FLOOR, CEIL, TRUNC, ROUND, NEARBYINT, ISNAN, ISINF, ISFINITE)

@@ -14,6 +14,7 @@ from tile2triton.ops.base import Operator
 from tile2triton.ops.gemm_rules import matrix_axes
 from tile2triton.ops.lowerings import indices_of, space_of_region
 from tile2triton.ops.regions import Region, as_written, read_region, region_problems
+from tile2triton.ops.whole import shapes
 
 if TYPE_CHECKING:
     from tile2triton.reference.operands import Operand
@@ -83,6 +84,7 @@ TRANSPOSE = Operator(
     check=check,
     lower=lower,
     reference=reference,
+    whole=shapes.TRANSPOSE,
 )
 
 OPERATORS = (TRANSPOSE,)

@@ -10,6 +10,7 @@ from rewrites.errors import Problem
 from rewrites.facts import Facts
 from tile2triton.ops.base import Operator
 from tile2triton.ops.regions import as_written, is_region, known_dtype, read_region, static_value
+from tile2triton.ops.whole import shapes
 
 
 def reshape(src: Any, shape: Any) -> Any:
@@ -98,7 +99,7 @@ def size_problems(
         )
 
 
-RESHAPE = Operator(surface=reshape, kind="allocation", check=check)
+RESHAPE = Operator(surface=reshape, kind="allocation", check=check, whole=shapes.RESHAPE)
 VIEW = Operator(surface=view, kind="allocation", check=check)
 FORMS = {"reshape": RESHAPE, "view": VIEW}
 

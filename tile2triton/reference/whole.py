@@ -14,6 +14,7 @@ import numpy as np
 from rewrites.dtypes import is_float
 from rewrites.evaluate import evaluate
 from rewrites.facts import Facts
+from tile2triton.reference.elements import elements
 from tile2triton.reference.values import cast, numpy_dtype
 
 _BINARY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
@@ -28,6 +29,7 @@ _BINARY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.BitXor: operator.xor,
     ast.LShift: operator.lshift,
     ast.RShift: operator.rshift,
+    ast.Pow: operator.pow,
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
@@ -97,7 +99,9 @@ def _value(tree: ast.expr, facts: Facts, names: dict[str, Any]) -> Any:
             return _BINARY[type(sign)](value(left), value(right))
         case ast.Subscript(value=base, slice=index):
             items = index.elts if isinstance(index, ast.Tuple) else [index]
-            return value(base)[tuple(_index(item, value) for item in items)]
+            return _picked(value(base), tuple(_index(item, value) for item in items))
+        case ast.Call(func=ast.Name(), args=[ast.Constant(value=text)]):
+            return float(text)  # type: ignore[arg-type]
         case ast.Call(func=ast.Attribute(attr=name), args=args, keywords=keywords):
             form: Any = facts.operators[name]
             arguments = [value(one) for one in args]
@@ -106,6 +110,13 @@ def _value(tree: ast.expr, facts: Facts, names: dict[str, Any]) -> Any:
                 return form.whole.reference(*arguments, **options)
             return form.reference(*(np.asarray(one) for one in arguments))
     raise AssertionError(f"no expression of whole operands: {ast.unparse(tree)}")
+
+
+def _picked(operand: Any, indices: tuple[Any, ...]) -> Any:
+    """One of several results, or a part of an array; outside of it there are zeros."""
+    if isinstance(operand, tuple):
+        return operand[indices[0]]
+    return elements(operand, indices)
 
 
 def _index(tree: ast.expr, value: Callable[[ast.expr], Any]) -> Any:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from rewrites.dtypes import is_float
 from rewrites.operands.terms import Size
 from rewrites.operands.values import ONE, Indices, Making, Operand, Whole, free_axis
 from tile2triton.ops.base import WholeForm
@@ -107,6 +108,10 @@ def _is_transposed(
 
 
 def _operand_dtype(making: Making, left: Whole, right: Whole) -> str:
+    """The type that is multiplied: what is computed takes that of the tensor beside it."""
+    dtypes = {one.dtype for one in (left, right) if one.tensor} or {left.dtype, right.dtype}
+    if len(dtypes) == 1 and all(map(is_float, (left.dtype, right.dtype))):
+        return dtypes.pop()
     if left.dtype != right.dtype:
         raise making.refuse(
             "T2T823",
