@@ -144,7 +144,8 @@ def make_log_sum_exp(making: Making, x: Operand, axis: Any = -1, keepdims: bool 
         greatest = peak.at(indices)
         is_open = False
         if greatest.kind == "reduce":
-            is_open = may_be_hidden(greatest.operands[0], how_reduced(greatest)[1])
+            axis = how_reduced(greatest)[1]
+            is_open = may_be_hidden(greatest.operands[0], axis, is_part=False)
         chosen = known if is_open else sums
         return chosen.at(indices)
 
