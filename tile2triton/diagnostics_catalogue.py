@@ -1551,6 +1551,84 @@ CATALOGUE: dict[str, Entry] = {
         wrong="T.arange(x)",
         right="T.arange(x.shape[-1])",
     ),
+    "T2T827": Entry(
+        title="What whole operands are computed with",
+        explanation=(
+            "Operators on whole operands take whole operands and numbers. A tensor that a kernel "
+            "reads is a parameter of it, so that the kernel can be called with another one."
+        ),
+        wrong="weight = torch.ones(64)\n\ndef f(X):\n    return X * weight",
+        right="def f(X, weight):\n    return X * weight",
+    ),
+    "T2T828": Entry(
+        title="A reduction that T.reduce does not know",
+        explanation=("The first argument of T.reduce names what is done along the axes."),
+        wrong='T.reduce("median", X, axis=-1)',
+        right='T.reduce("max", X, axis=-1)',
+    ),
+    "T2T829": Entry(
+        title="So many results of T.topk",
+        explanation=(
+            "T.topk finds its results one after the other, at least 1, and neither more than there "
+            "are nor more than 64."
+        ),
+        wrong="T.topk(X, 1000)",
+        right="T.topk(X, 8)",
+    ),
+    "T2T830": Entry(
+        title="The shape of an operand of one value",
+        explanation=("It is made of numbers and of the extents of other operands."),
+        wrong="T.zeros(X)",
+        right="T.zeros_like(X)",
+    ),
+    "T2T831": Entry(
+        title="T.permute takes each axis once",
+        explanation=("The order names all axes of the operand."),
+        wrong="T.permute(X, (0, 0, 1))",
+        right="T.permute(X, (0, 2, 1))",
+    ),
+    "T2T832": Entry(
+        title="T.concat takes a tuple",
+        explanation=("The operands that are joined are given together."),
+        wrong="T.concat(a, b)",
+        right="T.concat((a, b))",
+    ),
+    "T2T833": Entry(
+        title="Operands that cannot be joined",
+        explanation=("Only the extents along which operands are joined may differ."),
+        wrong="T.concat((X, X[:, :4]), axis=0)",
+        right="T.concat((X, X[:, :4]), axis=1)",
+    ),
+    "T2T834": Entry(
+        title="An operand as an index",
+        explanation=(
+            "An operand of integers picks elements along a dimension. Several of them stand side "
+            "by side, and their dimensions take the place of those that they pick from."
+        ),
+        wrong="X[X > 0]",
+        right="T.where(X > 0, X, 0)",
+    ),
+    "T2T835": Entry(
+        title="The index of T.gather",
+        explanation=("It has as many dimensions as the operand, and another extent along one."),
+        wrong="T.gather(X, target)",
+        right="T.gather(X, target[:, None])",
+    ),
+    "T2T836": Entry(
+        title="A shape for other elements",
+        explanation=("T.reshape keeps all elements, so that both shapes have as many."),
+        wrong="T.reshape(X, (3, 5))  # X has 16 elements",
+        right="T.reshape(X, (4, -1))",
+    ),
+    "T2T837": Entry(
+        title="No such attribute",
+        explanation=(
+            "Whole operands have the methods that arrays have for operators of the language, such "
+            "as `x.sum(axis=-1)`; all others are written as `T.name(x)`."
+        ),
+        wrong="X.cuda()",
+        right="T.gelu(X)",
+    ),
     "T2T870": Entry(
         title="An annotation of a schedule is written wrong",
         explanation=(
@@ -1629,83 +1707,5 @@ CATALOGUE: dict[str, Entry] = {
         ),
         wrong='T.split("m", 2)',
         right='T.split("k", 2)',
-    ),
-    "T2T827": Entry(
-        title="What whole operands are computed with",
-        explanation=(
-            "Operators on whole operands take whole operands and numbers. A tensor that a kernel "
-            "reads is a parameter of it, so that the kernel can be called with another one."
-        ),
-        wrong="weight = torch.ones(64)\n\ndef f(X):\n    return X * weight",
-        right="def f(X, weight):\n    return X * weight",
-    ),
-    "T2T828": Entry(
-        title="A reduction that T.reduce does not know",
-        explanation=("The first argument of T.reduce names what is done along the axes."),
-        wrong='T.reduce("median", X, axis=-1)',
-        right='T.reduce("max", X, axis=-1)',
-    ),
-    "T2T829": Entry(
-        title="So many results of T.topk",
-        explanation=(
-            "T.topk finds its results one after the other, at least 1, and neither more than there "
-            "are nor more than 64."
-        ),
-        wrong="T.topk(X, 1000)",
-        right="T.topk(X, 8)",
-    ),
-    "T2T830": Entry(
-        title="The shape of an operand of one value",
-        explanation=("It is made of numbers and of the extents of other operands."),
-        wrong="T.zeros(X)",
-        right="T.zeros_like(X)",
-    ),
-    "T2T831": Entry(
-        title="T.permute takes each axis once",
-        explanation=("The order names all axes of the operand."),
-        wrong="T.permute(X, (0, 0, 1))",
-        right="T.permute(X, (0, 2, 1))",
-    ),
-    "T2T832": Entry(
-        title="T.concat takes a tuple",
-        explanation=("The operands that are joined are given together."),
-        wrong="T.concat(a, b)",
-        right="T.concat((a, b))",
-    ),
-    "T2T833": Entry(
-        title="Operands that cannot be joined",
-        explanation=("Only the extents along which operands are joined may differ."),
-        wrong="T.concat((X, X[:, :4]), axis=0)",
-        right="T.concat((X, X[:, :4]), axis=1)",
-    ),
-    "T2T834": Entry(
-        title="An operand as an index",
-        explanation=(
-            "An operand of integers picks elements along a dimension. Several of them stand side "
-            "by side, and their dimensions take the place of those that they pick from."
-        ),
-        wrong="X[X > 0]",
-        right="T.where(X > 0, X, 0)",
-    ),
-    "T2T835": Entry(
-        title="The index of T.gather",
-        explanation=("It has as many dimensions as the operand, and another extent along one."),
-        wrong="T.gather(X, target)",
-        right="T.gather(X, target[:, None])",
-    ),
-    "T2T836": Entry(
-        title="A shape for other elements",
-        explanation=("T.reshape keeps all elements, so that both shapes have as many."),
-        wrong="T.reshape(X, (3, 5))  # X has 16 elements",
-        right="T.reshape(X, (4, -1))",
-    ),
-    "T2T837": Entry(
-        title="No such attribute",
-        explanation=(
-            "Whole operands have the methods that arrays have for operators of the language, such "
-            "as `x.sum(axis=-1)`; all others are written as `T.name(x)`."
-        ),
-        wrong="X.cuda()",
-        right="T.gelu(X)",
     ),
 }
