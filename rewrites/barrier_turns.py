@@ -13,10 +13,12 @@ from rewrites.lower_loops import bounds
 from rewrites.quote import copy_tree, substituted
 from rewrites.ranges import Range
 from rewrites.role_races import Races
-from rewrites.tree import names_in, walk
+from rewrites.tree import blocks_of, names_in, walk
 
 # More turns than any protocol of a kernel has.
 MOST_TURNS = 4096
+# After more turns than this, conditions that do nothing to barriers are not waited for.
+MOST_TURNS_OF_TESTS = 64
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Known:
     # The loops around: what values their variables take, and which of them tell tiles' stages.
     ranges: Mapping[str, Range] = field(default_factory=dict)
     stages: frozenset[str] = frozenset()
+    # Those for which every condition on them repeats with the turns that are followed.
+    decide: frozenset[str] = frozenset()
 
     def bound(self, name: str, value: Any, let: ast.expr | None) -> "Known":
         values = {key: old for key, old in self.values.items() if key != name}
@@ -40,10 +44,19 @@ class Known:
             lets[name] = let
         return replace(self, values=values, lets=lets)
 
-    def within(self, name: str, interval: Range, tells_stage: bool) -> "Known":
+    def within(
+        self, name: str, interval: Range, tells_stage: bool = False, decides: bool = False
+    ) -> "Known":
         """Inside a loop of that variable."""
         stages = self.stages - {name} | ({name} if tells_stage else frozenset())
-        return replace(self, ranges={**self.ranges, name: interval}, stages=stages)
+        decide = self.decide - {name} | ({name} if decides else frozenset())
+        ranges = {**self.ranges, name: interval}
+        return replace(self, ranges=ranges, stages=stages, decide=decide)
+
+    def may_decide(self, test: ast.expr) -> bool:
+        """Whether what the condition is in a turn that is followed, it is in all like it."""
+        asked = names_in(substituted(test, self.lets)) & self.ranges.keys()
+        return asked <= self.decide
 
 
 def known_last(names: Known, variable: str, ends: list[str], is_last: bool) -> Known:
@@ -131,3 +144,18 @@ def indices_in(body: Iterable[ast.stmt], races: Races) -> Iterator[ast.expr]:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
                     lets[name] = substituted(value, lets)
         yield from (substituted(index, lets) for index in races.indices(statement))
+
+
+def tests_in(
+    body: Iterable[ast.stmt], facts: Facts, lets: dict[str, ast.expr]
+) -> Iterator[ast.expr]:
+    """The conditions of branches that do nothing to barriers, with lets spelled out."""
+    for statement in body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                if name not in facts.variables and name not in facts.tiles:
+                    lets[name] = substituted(value, lets)
+            case ast.If(test=test) if not has_effect(statement, facts):
+                yield substituted(test, lets)
+        for inner in blocks_of(statement):
+            yield from tests_in(inner, facts, lets)

@@ -62,8 +62,11 @@ class _Interleaving:
     def merge(self, roles: list[Role]) -> list[ast.stmt]:
         result: list[ast.stmt] = []
         while True:
-            # What one role does may let another go on.
-            while sum(self._advance(role, result) for role in roles):
+            # What one role does may let another go on. A branch that only later turns come into may
+            # wait there for what the others do first, so it stands behind all of that.
+            while sum(self._advance(role, result) for role in roles) or any(
+                self._advance(role, result, skips=True) for role in roles
+            ):
                 pass
             waiting = [role for role in roles if role.next is not None]
             if not waiting:
@@ -81,27 +84,32 @@ class _Interleaving:
             for role in group:
                 role.done += 1
 
-    def _advance(self, role: Role, result: list[ast.stmt]) -> int:
-        """Place the role's statements up to one that has to wait; gives how many they were."""
+    def _advance(self, role: Role, result: list[ast.stmt], skips: bool = False) -> int:
+        """Place the role's statements up to one that has to wait; gives how many they were.
+
+        With `skips`, a branch that the first turn does not come into may be the first of them.
+        """
         before = role.done
         while (statement := role.next) is not None:
             if isinstance(statement, (Comment, Blank)):
                 # A comment stays with the statement behind it.
                 rest = role.body[role.done :]
                 following = next((s for s in rest if not isinstance(s, (Comment, Blank))), None)
-                if following is not None and not self._can_go(following):
+                if following is not None and not self._can_go(following, skips):
                     break
-            elif not self._can_go(statement):
+            elif not self._can_go(statement, skips):
                 break
+            else:
+                skips = False
             self._run(statement)
             result.append(statement)
             role.done += 1
         return role.done - before
 
-    def _can_go(self, statement: ast.stmt) -> bool:
+    def _can_go(self, statement: ast.stmt, skips: bool) -> bool:
         effect = effect_of(statement, self.facts)
         if effect is None:
-            return not has_effect(statement, self.facts) or self._is_skipped(statement)
+            return not has_effect(statement, self.facts) or (skips and self._is_skipped(statement))
         return not effect.is_wait or self._passes(effect)
 
     def _is_skipped(self, statement: ast.stmt) -> bool:

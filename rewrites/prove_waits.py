@@ -12,7 +12,15 @@ Where a condition is not known, both ways are followed.
 import ast
 from collections.abc import Iterator
 
-from rewrites.barrier_turns import MOST_TURNS, Known, cycle_of_loop, indices_in, known_last
+from rewrites.barrier_turns import (
+    MOST_TURNS,
+    MOST_TURNS_OF_TESTS,
+    Known,
+    cycle_of_loop,
+    indices_in,
+    known_last,
+    tests_in,
+)
 from rewrites.barriers import (
     BarrierError,
     Barriers,
@@ -24,7 +32,7 @@ from rewrites.barriers import (
     parity_of,
 )
 from rewrites.errors import RewriteError
-from rewrites.evaluate import UnknownValueError, evaluate
+from rewrites.evaluate import Cycle, UnknownValueError, evaluate
 from rewrites.facts import Facts
 from rewrites.happened_before import Barrier, Records, arrived, may_be_early, waited
 from rewrites.lower_loops import bounds
@@ -125,7 +133,11 @@ class _Proof:
         """The states behind the blocks of a statement that does nothing to barriers."""
         if isinstance(statement, ast.For):
             for variable, interval in self._counters(statement, names):
-                names = names.bound(variable, None, None).within(variable, interval, False)
+                names = names.bound(variable, None, None).within(variable, interval)
+        elif isinstance(statement, ast.If) and names.may_decide(statement.test):
+            decision = self._decision(statement.test, names)
+            if decision is not None:
+                return self.block(statement.body if decision else statement.orelse, states, names)
         # What one turn touches, another turn meets.
         for _ in range(2 if isinstance(statement, (ast.For, ast.While)) else 1):
             left: States = frozenset()
@@ -214,7 +226,7 @@ class _Proof:
         ends = [ast.unparse(substituted(stop, names.lets))] if turns is None else []
         ends += [ast.unparse(stop)] if turns is None else []
         indices = list(indices_in(loop.body, self.races))
-        cycle = cycle_of_loop(loop, variable, step, first, names, indices, self.facts)
+        cycle, decides = self._repeats(loop, step, first, names, indices)
         # Where the stages do not repeat, it is not known which one a turn touches.
         tells_stage = cycle is not None
         if not tells_stage:
@@ -246,13 +258,31 @@ class _Proof:
                 seen[key] = turn
             value = None if first is None or step is None else first + step * turn
             inside = names.bound(variable, value, None)
-            inside = inside.within(variable, interval, tells_stage)
+            inside = inside.within(variable, interval, tells_stage, decides)
             if turns is None:
                 left |= self.block(loop.body, states, known_last(inside, variable, ends, True))
                 inside = known_last(inside, variable, ends, False)
             states = self.block(loop.body, states, inside)
             turn += 1
         return states
+
+    def _repeats(
+        self,
+        loop: ast.For,
+        step: int | None,
+        first: int | None,
+        names: Known,
+        indices: list[ast.expr],
+    ) -> tuple[Cycle | None, bool]:
+        """After how many turns all is the same; and whether that holds for all conditions, too."""
+        assert isinstance(loop.target, ast.Name)
+        variable = loop.target.id
+        lets = {key: let for key, let in names.lets.items() if variable not in names_in(let)}
+        tests = list(tests_in(loop.body, self.facts, lets))
+        cycle = cycle_of_loop(loop, variable, step, first, names, [*indices, *tests], self.facts)
+        if cycle is not None and cycle.start + cycle.period <= MOST_TURNS_OF_TESTS:
+            return cycle, True
+        return cycle_of_loop(loop, variable, step, first, names, indices, self.facts), False
 
     def _number(self, tree: ast.expr, names: Known) -> int | None:
         try:

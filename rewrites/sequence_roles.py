@@ -236,8 +236,20 @@ class _Sequence:
                 statement.orelse = self.block(statement.orelse, mask)
             case _:
                 self.memory.note(statement, mask)
+                self._follow_let(statement)
                 return self._leaf(statement, mask)
         return [statement]
+
+    def _follow_let(self, statement: ast.stmt) -> None:
+        """What a let is at the first turn of the loops around it, where that is known."""
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                self.names.pop(name, None)
+                if name not in self.facts.variables:
+                    try:
+                        self.names[name] = evaluate(value, self.names, self.facts)
+                    except UnknownValueError:
+                        return
 
     def _leaf(self, statement: ast.stmt, mask: int) -> list[ast.stmt]:
         if not self.is_shared_out and not varies(statement, self.varying):

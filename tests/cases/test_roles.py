@@ -7,11 +7,13 @@ import torch
 from tests.cases.agreement import expect
 from tests.cases.kernels.roles import (
     roles_beside_each_other,
+    roles_in_a_chain,
     roles_in_turn,
     run_time_turns,
     split_norm,
     tensor_memory,
 )
+from tile2triton.diagnostics import TileError
 from tile2triton.pipeline import lower
 
 SIZES = [(64, 64, 96), (32, 32, 32), (40, 33, 70), (16, 100, 200)]
@@ -46,6 +48,21 @@ def test_products_into_tensor_memory(size):
     a, b = factors(*size, torch.bfloat16)
     kernel = tensor_memory(*size, 32)
     expect(kernel, (a, b.T.contiguous()), a.float() @ b.float(), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("turns", [1, 2, 5])
+def test_branches_of_the_first_and_of_the_last_turn_stand_in_order(turns):
+    torch.manual_seed(turns)
+    q, a = torch.randn(32, 32).bfloat16(), torch.randn(turns, 32, 32).bfloat16()
+    right = (q.float() @ a.float()).sum(0)
+    expect(roles_in_a_chain(turns, 32), (q, a), right, rtol=1e-3, atol=1e-3)
+
+
+def test_a_branch_of_a_later_turn_may_race_with_the_turn_before():
+    with pytest.raises(TileError, match=r"T2T709.*`q` may be written"):
+        roles_in_a_chain(5, 32, at=1)(
+            torch.randn(32, 32).bfloat16(), torch.randn(5, 32, 32).bfloat16()
+        )
 
 
 @pytest.mark.parametrize("turns", [1, 2, 3, 8])

@@ -185,3 +185,56 @@ def split_norm(rows, hidden, threads=96, eps=1e-6):
                 T.copy(y, Y[row, 0])
 
     return norm
+
+
+@tile2triton.kernel(out_idx=[-1])
+def roles_in_a_chain(turns, size, stages=2, at=0):
+    """Three groups in one `if`/`elif`, of which some branches belong to the first or last turn."""
+
+    @T.prim_func
+    def sums(
+        Q: T.Tensor((size, size), "bfloat16"),
+        A: T.Tensor((turns, size, size), "bfloat16"),
+        C: T.Tensor((size, size), "float32"),
+    ):
+        with T.Kernel(1, threads=256):
+            q = T.alloc_shared((size, size), "bfloat16")
+            a = T.alloc_shared((stages, size, size), "bfloat16")
+            s = T.alloc_tmem((size, size), "float32")
+            part = T.alloc_fragment((size, size), "float32")
+            acc = T.alloc_fragment((size, size), "float32")
+            full = T.alloc_barrier([32] * stages)
+            empty = T.alloc_barrier([32] * stages)
+            done = T.alloc_barrier([1] * stages)
+            used = T.alloc_barrier([128] * stages)
+            final = T.alloc_barrier([32])
+            tid = T.get_thread_binding()
+            if tid < 128:
+                T.clear(acc)
+            for k in T.serial(turns):
+                stage = k % stages
+                parity = (k // stages) & 1
+                if tid >= 128 and tid < 160:
+                    T.mbarrier_wait_parity(empty[stage], parity ^ 1)
+                    if k == at:
+                        T.copy(Q, q)
+                    T.copy(A[k, 0, 0], a[stage, :, :])
+                    T.mbarrier_arrive(full[stage])
+                elif tid >= 160 and tid < 192:
+                    T.mbarrier_wait_parity(full[stage], parity)
+                    T.tcgen05_gemm(q, a[stage, :, :], s, mbar=done[stage], clear_accum=True)
+                    T.mbarrier_wait_parity(used[stage], parity)
+                    T.mbarrier_arrive(empty[stage])
+                    if k == turns - 1:
+                        T.mbarrier_arrive(final[0])
+                elif tid < 128:
+                    T.mbarrier_wait_parity(done[stage], parity)
+                    T.copy(s, part)
+                    for i, j in T.Parallel(size, size):
+                        acc[i, j] += part[i, j]
+                    T.mbarrier_arrive(used[stage])
+                    if k == turns - 1:
+                        T.mbarrier_wait_parity(final[0], 0)
+                        T.copy(acc, C)
+
+    return sums
