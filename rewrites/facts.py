@@ -183,6 +183,8 @@ class Facts:
     counters: dict[str, tuple[ast.expr, ast.expr, int]] = field(default_factory=dict)
     # Outputs in the order in which they are returned.
     outputs: tuple[str, ...] = ()
+    # The tensors that a program on whole operands stores what it computes to, in that order.
+    stored: tuple[str, ...] = ()
     launches: list[Launch] = field(default_factory=list)
     target: str = "cuda:90"
     # Bytes that a program may have there.

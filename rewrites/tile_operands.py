@@ -31,12 +31,15 @@ from rewrites.operands.limits import bound_of
 from rewrites.operands.multiply_vectors import multiply_vectors
 from rewrites.operands.online import hoist_factors
 from rewrites.operands.plan import Output, Plan, plan_of
+from rewrites.operands.plan_scans import has_scans, plan_scans
 from rewrites.operands.rename_bound import rename_bound
 from rewrites.operands.sizes import Sizes
 from rewrites.operands.split import split_kernels
+from rewrites.operands.stages import stages_of
 from rewrites.operands.streams import common_conditions, store_outputs
 from rewrites.operands.terms import Axis, Size
 from rewrites.operands.tiles import Tiles
+from rewrites.operands.updates import check_updates
 from rewrites.operands.values import ONE, Making, Whole
 from rewrites.quote import expr, literal, place
 from rewrites.schedule import Schedule
@@ -53,7 +56,10 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
     reader = Reader(facts, making)
     returned = reader.program(function)
     outputs = _outputs(making, facts, returned, last)
-    plan = plan_of(outputs, facts, function)
+    planning = plan_scans if has_scans(outputs) else plan_of
+    plan = planning(outputs, facts, function)
+    plan.stages = stages_of(outputs)
+    check_updates(plan, facts.parameters, last)
     asserted = [one for one in function.body if isinstance(one, ast.Expr)]
     # What Python decided from a size holds for that size.
     making.fixed.update(*map(names_in, asserted))
@@ -80,7 +86,7 @@ def _outputs(
     roots = hoist_factors(making.terms, rename_bound(making.terms, roots))
     return [
         Output(tensor, root, own, node)
-        for tensor, root, own in zip(facts.outputs, roots, axes, strict=True)
+        for tensor, root, own in zip(facts.stored, roots, axes, strict=True)
     ]
 
 
@@ -119,7 +125,7 @@ def _free_sizes(facts: Facts, plan: Plan, making: Making) -> None:
     shapes = {name: facts.tensors[name].shape for name in facts.parameters if name in facts.tensors}
     inner = {ast.unparse(extent) for shape in shapes.values() for extent in shape[1:]}
     inner |= {
-        ast.unparse(extent) for one in facts.outputs for extent in facts.tensors[one].shape[1:]
+        ast.unparse(extent) for one in facts.stored for extent in facts.tensors[one].shape[1:]
     }
     for tensor, shape in shapes.items():
         for at, extent in enumerate(shape):

@@ -46,6 +46,7 @@ def parse_program(
             names.append(argument.arg)
     facts.parameters = tuple(names)
     facts.outputs = tuple(name for name in outputs if name in facts.tensors)
+    facts.stored = facts.outputs
     facts.dims.update(_dims(facts) if dims is None else dims)
     facts.scalars.update(dict.fromkeys(facts.dims, "int32"))
     for statement in ast.walk(function):

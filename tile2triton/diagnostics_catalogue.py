@@ -1629,6 +1629,118 @@ CATALOGUE: dict[str, Entry] = {
         wrong="X.cuda()",
         right="T.gelu(X)",
     ),
+    "T2T850": Entry(
+        title="The values of a scan are known in their order",
+        explanation=(
+            "What a scan comes to at one index is made of the one before, so that a program has "
+            "them one after the other: all of them, or the last one."
+        ),
+        wrong="T.cumsum(x, axis=-1)[:, 3]",
+        right="T.cumsum(x, axis=-1)[:, -1]",
+    ),
+    "T2T851": Entry(
+        title="A program with a scan is no one kernel",
+        explanation=(
+            "A program runs over the scanned extent index by index. A matrix product along it, a "
+            "scan of what is scanned along another extent, or a reduction of too many elements at"
+            " each index needs a kernel of its own."
+        ),
+        wrong="return T.gemm(T.cumsum(x, axis=-2), W)",
+        right="return T.cumsum(x, axis=-2)",
+    ),
+    "T2T852": Entry(
+        title="An operation that T.scan does not know",
+        explanation=(
+            "T.scan combines by addition, multiplication, or taking the larger or smaller."
+        ),
+        wrong='T.scan("mean", x)',
+        right='T.scan("sum", x)',
+    ),
+    "T2T853": Entry(
+        title="A loop that is none over the tiles of an extent",
+        explanation=(
+            "In a program on whole operands `for i in range(0, x.shape[-2], tile_size)` is the "
+            "extent, a tile at a time: it starts at 0, its variable stands in slices `i:i + "
+            "tile_size` of dimensions of that extent, and it stands in no other such loop. Other "
+            "loops are run by Python, which writes out every turn."
+        ),
+        wrong="for i in range(0, x.shape[-2], 64):\n    y = T.copy(x[..., i:i + 32, :])",
+        right="for i in range(0, x.shape[-2], 64):\n    y = T.copy(x[..., i:i + 64, :])",
+    ),
+    "T2T854": Entry(
+        title="What a loop over tiles carries is no recurrence",
+        explanation=(
+            "What a name has from the turn before may only become a linear recurrence, the "
+            "largest or smallest so far, or a total; it is not used before, and not changed "
+            "after."
+        ),
+        wrong="h = T.exp(h) + x_tile",
+        right="h = a * h + x_tile",
+    ),
+    "T2T855": Entry(
+        title="The result would depend on the size of the tiles",
+        explanation=(
+            "A loop over tiles means the whole extent, wherever tiles end. A tile is not reduced,"
+            " scanned or indexed by itself, and does not meet an operand of the whole extent."
+        ),
+        wrong="y_tile = T.softmax(x_tile, axis=-2)",
+        right="y = T.softmax(x, axis=-2)",
+    ),
+    "T2T856": Entry(
+        title="T.empty_like is read",
+        explanation=("It has a shape, but no values until something is stored to all of it."),
+        wrong="y = T.empty_like(x)\nreturn y + x",
+        right="y = T.zeros_like(x)\nreturn y + x",
+    ),
+    "T2T857": Entry(
+        title="Several elements are stored to one",
+        explanation=(
+            "T.atomic_update stores one element to each; of several it would not be known which "
+            "stays."
+        ),
+        wrong="T.atomic_update(row, matrix)",
+        right="T.atomic_add(row, matrix)",
+    ),
+    "T2T858": Entry(
+        title="An addition once for each tile",
+        explanation=(
+            "What does not have the extent of a loop over tiles would be added once for each "
+            "tile, so that the result would depend on their size. What is summed over the tile "
+            "may be added: all of it is."
+        ),
+        wrong="T.atomic_add(total, 1)",
+        right="T.atomic_add(total, T.sum(x_tile, axis=-2))",
+    ),
+    "T2T859": Entry(
+        title="A store to a part of an operand",
+        explanation=("Stores are to whole operands, or to all of their tiles in a loop."),
+        wrong="y[..., 0, :] = x",
+        right="y[..., i:i + tile_size, :] = x_tile",
+    ),
+    "T2T860": Entry(
+        title="T.Pipelined around statements on whole operands",
+        explanation=(
+            "It says how many stages the loops have that compute what is assigned in it, and "
+            "nothing else."
+        ),
+        wrong="with T.Pipelined(8, num_stages=3):\n    P = T.softmax(S)",
+        right="with T.Pipelined(num_stages=3):\n    P = T.softmax(S)",
+    ),
+    "T2T861": Entry(
+        title="A parameter that changes in place is read elsewhere",
+        explanation=(
+            "Programs run at the same time: an element that changes is read by the one that "
+            "stores it, where it is stored."
+        ),
+        wrong="T.atomic_add(C, T.gemm(C, W))",
+        right="return C + T.gemm(C, W)",
+    ),
+    "T2T862": Entry(
+        title="Several programs would add to each element of a parameter",
+        explanation=("The programs are shared out over extents that the parameter does not have."),
+        wrong="T.atomic_add(row, x)\nreturn x * 2",
+        right="T.atomic_add(row, x)",
+    ),
     "T2T870": Entry(
         title="An annotation of a schedule is written wrong",
         explanation=(

@@ -1,7 +1,7 @@
 """The blocks of statements that a tile program is made of, and the tiles that each block knows."""
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from rewrites.facts import Facts, Tile
@@ -44,6 +44,8 @@ class Body:
     parts: dict[Axis, tuple[ast.expr, ast.expr]] = field(default_factory=dict)
     # The variable of the loop that this is the body of.
     counter: str = ""
+    # Brings a scan up to date, in a loop over its axis.
+    scan: Callable[[Term], Held] | None = None
 
     @property
     def depth(self) -> int:

@@ -77,8 +77,11 @@ class Reader:
                     made = self.value(value)
                     self.making.node = value
                     self.names[name] = self.making.renamed(made, name)
-                case ast.With(body=body):
+                case ast.With(items=[ast.withitem(context_expr=ast.Call() as call)], body=body):
+                    outside = self.making.stages
+                    self.making.stages = self.value(call.keywords[0].value)
                     self._block(body)
+                    self.making.stages = outside
                 case ast.Return(value=ast.Tuple(elts=items)):
                     return tuple(self.value(item) for item in items)
                 case ast.Return(value=ast.expr() as value):

@@ -43,6 +43,7 @@ class Place:
     | "tile" | a tile of `block` indices for each program |
     | "whole" | all indices in one tile |
     | "stream" | tile by tile, in a loop |
+    | "step" | index by index, in a loop |
     """
 
     role: str
@@ -51,7 +52,7 @@ class Place:
 
     @property
     def has_lanes(self) -> bool:
-        return self.role != "grid"
+        return self.role not in ("grid", "step")
 
 
 @dataclass
@@ -70,6 +71,12 @@ class Plan:
     programs: int | None = None
     # Streamed axes that several programs share.
     splits: dict[Axis, int] = field(default_factory=dict)
+    # The stages of loops of which the program says how many they have.
+    stages: dict[Axis, int] = field(default_factory=dict)
+
+    def stages_along(self, axis: Axis) -> int:
+        """How many stages the loops over an axis have."""
+        return self.stages.get(axis, self.num_stages)
 
     def lanes(self, axes: frozenset[Axis]) -> list[Axis]:
         """The axes that are extents of a tile, in the order of all axes."""

@@ -4,7 +4,15 @@ A softmax reads X[i, n] for the sum over n, and X[i, j] for each j of its result
 both are one element, which is loaded once where a tile holds whole rows.
 """
 
-from rewrites.operands.terms import Axis, Term, Terms, how_reduced, reduced_axis, subterms
+from rewrites.operands.terms import (
+    Axis,
+    Term,
+    Terms,
+    how_reduced,
+    how_scanned,
+    reduced_axis,
+    subterms,
+)
 
 
 def rename_bound(terms: Terms, outputs: list[Term]) -> list[Term]:
@@ -36,6 +44,9 @@ def substituted(terms: Terms, roots: list[Term], axes: dict[Axis, Axis]) -> list
         elif term.kind == "reduce":
             how, axis = how_reduced(term)
             made[term] = terms.reduce(how, axes.get(axis, axis), operands[0], term.dtype)
+        elif term.kind == "scan":
+            how, axis = how_scanned(term)
+            made[term] = terms.scan(how, axes.get(axis, axis), operands, term.dtype)
         elif term.kind == "dot":
             assert isinstance(term.detail, Axis)
             axis = axes.get(term.detail, term.detail)

@@ -16,6 +16,7 @@ from rewrites.operands.guards import (
 from rewrites.operands.limits import limit_of
 from rewrites.operands.online import Running, is_maximum, rebuilt
 from rewrites.operands.plan import Output, Plan
+from rewrites.operands.steps import step
 from rewrites.operands.terms import Axis, Size, Term, how_reduced, subterms
 from rewrites.operands.tiles import Tiles
 from rewrites.quote import literal, name, place
@@ -33,7 +34,10 @@ def store_outputs(tiles: Tiles, body: Body) -> None:
     looped: dict[Axis | None, list[Output]] = {}
     for output in tiles.plan.outputs:
         looped.setdefault(_streamed(tiles.plan, output), []).append(output)
-    for axis, outputs in looped.items():
+    for axis, outputs in sorted(looped.items(), key=lambda one: one[0] is None):
+        if axis is not None and tiles.plan.places[axis].role == "step":
+            step(tiles, axis, body, outputs)
+            continue
         inside = body if axis is None else open_loop(tiles, axis, body)
         for output in outputs:
             tiles.writer.node = output.node
@@ -44,7 +48,8 @@ def store_outputs(tiles: Tiles, body: Body) -> None:
 
 def _streamed(plan: Plan, output: Output) -> Axis | None:
     """The axis of an output that is run over in a loop, for each row is too long for a tile."""
-    found = [axis for axis in output.axes if axis and plan.places[axis].role == "stream"]
+    looped = ("stream", "step")
+    found = [axis for axis in output.axes if axis and plan.places[axis].role in looped]
     assert len(found) < 2
     return found[0] if found else None
 
@@ -67,7 +72,9 @@ def close_loop(tiles: Tiles, axis: Axis, inside: Body) -> None:
     writer = tiles.writer
     block = writer.constant(tiles.plan.places[axis].block)
     count = writer.tree("T.ceildiv(size, block)", size=axis.size.tree, block=block)
-    header = writer.tree("T.Pipelined(n, num_stages=s)", n=count, s=literal(tiles.plan.num_stages))
+    header = writer.tree(
+        "T.Pipelined(n, num_stages=s)", n=count, s=literal(tiles.plan.stages_along(axis))
+    )
     loop = ast.For(ast.Name(inside.counter, ast.Store()), header, inside.statements, [])
     loop.type_comment = None
     assert inside.outer is not None
@@ -249,7 +256,7 @@ class StreamLoop:
         assert isinstance(header, ast.Call)
         if isinstance(part.start, ast.Constant):
             del header.args[0]
-        stages = ast.keyword("num_stages", literal(self.plan.num_stages))
+        stages = ast.keyword("num_stages", literal(self.plan.stages_along(self.axis)))
         header.keywords.append(stages)
         loop = ast.For(ast.Name(counter, ast.Store()), header, inside.statements, [])
         loop.type_comment = None

@@ -16,10 +16,14 @@ UNNAMED = ("number", "size", "axis", "load")
 
 @dataclass(frozen=True)
 class Size:
-    """An extent: the value that it has, and the name under which the program knows it."""
+    """An extent: the value that it has, and the name under which the program knows it.
+
+    In a loop over its tiles, an operand that is one of them for each turn has so large a `tile`.
+    """
 
     value: int
     name: str = ""
+    tile: int = 0
 
     @property
     def tree(self) -> ast.expr:
@@ -71,6 +75,7 @@ class Term:
     | "cast" | "rounded", or "" where the user wrote it | what is converted to `dtype` |
     | "reduce" | (how, Axis) | what is reduced |
     | "dot" | Axis | two factors, of which the sum over the axis is taken of the products |
+    | "scan" | (how, Axis) | what is combined up to a position: see `scans.py` |
     """
 
     kind: str
@@ -84,6 +89,8 @@ class Term:
     nodes: list[ast.AST] = field(default_factory=list)
     # What its operator calls it, for want of a name.
     hints: list[str] = field(default_factory=list)
+    # How many stages its loops have, as far as the program says so; 0: it does not.
+    stages: list[int] = field(default_factory=list)
 
     def take_name(self, other: "Term") -> None:
         """Go by the name of another term, unless it has its own."""
@@ -92,6 +99,7 @@ class Term:
         if not self.names and other.names:
             self.names.extend(other.names)
             self.nodes.extend(other.nodes)
+            self.stages.extend(other.stages)
         if not self.hints:
             self.hints.extend(other.hints)
 
@@ -138,6 +146,9 @@ class Terms:
     def dot(self, axis: Axis, left: Term, right: Term, dtype: str) -> Term:
         return self._made("dot", axis, (left, right), dtype)
 
+    def scan(self, how: str, axis: Axis, operands: tuple[Term, ...], dtype: str) -> Term:
+        return self._made("scan", (how, axis), operands, dtype)
+
     def like(self, term: Term, operands: tuple[Term, ...]) -> Term:
         """The same node over other operands."""
         if operands == term.operands:
@@ -157,6 +168,9 @@ class Terms:
             elif kind == "reduce":
                 assert isinstance(detail, tuple)
                 axes = axes - {detail[1]}
+            elif kind == "scan":
+                assert isinstance(detail, tuple)
+                axes = axes | {detail[1]}
             known = self._known[key] = Term(kind, detail, operands, dtype, axes)
         return known
 
@@ -167,6 +181,14 @@ def how_reduced(term: Term) -> tuple[str, Axis]:
         assert isinstance(term.detail, Axis)
         return "sum", term.detail
     assert isinstance(term.detail, tuple)
+    how, axis = term.detail
+    assert isinstance(how, str) and isinstance(axis, Axis)
+    return how, axis
+
+
+def how_scanned(term: Term) -> tuple[str, Axis]:
+    """How a scan combines, and along which axis."""
+    assert term.kind == "scan" and isinstance(term.detail, tuple)
     how, axis = term.detail
     assert isinstance(how, str) and isinstance(axis, Axis)
     return how, axis

@@ -90,7 +90,7 @@ class Tiles:
 
     def _position(self, axis: Axis, body: Body, lanes: Lanes) -> ast.expr:
         place = self.plan.places[axis]
-        if place.role == "grid":
+        if not place.has_lanes:
             return body.start(axis)
         if place.role == "whole":
             return name(lanes[axis])
@@ -102,7 +102,7 @@ class Tiles:
         """Whether a term is given a tile or a name, rather than written where it is used."""
         if term.kind in ("number", "size", "axis"):
             return False
-        if reduced_axis(term) is not None:
+        if reduced_axis(term) is not None or term.kind == "scan":
             return True
         lanes = self.plan.lanes(term.axes)
         if term.kind == "load":
@@ -149,9 +149,11 @@ class Tiles:
             made = self._load(term, home, term.dtype)
         elif term.kind == "cast" and self.is_block(term.operands[0]):
             made = self._load(term.operands[0], home, term.dtype)
+        elif term.kind == "scan":
+            made = self._scanned(term, home)
         elif axis is None:
             made = self._computed(term, home)
-        elif self.plan.places[axis].role == "stream":
+        elif self.plan.places[axis].role in ("stream", "step"):
             self._stream(axis, home)
             return home.known[term]
         elif term.kind == "dot":
@@ -213,13 +215,13 @@ class Tiles:
         axes = tuple(self.plan.lanes(term.axes))
         if not axes:
             for operand in term.operands:
-                self._prepare(operand, body)
+                self.prepare(operand, body)
             made = self.writer.fresh(term.name or "value")
             tree = self._inside(term, body, {})
             self.writer.put(body, "made = tree", made=made, tree=tree)
             return Held(made, ())
         for operand in term.operands:
-            self._prepare(operand, body)
+            self.prepare(operand, body)
         sizes = [self.plan.places[axis].block for axis in axes]
         tile = self.new_tile(body, term, sizes)
         self.fill(body, tile, axes, lambda lanes: self._inside(term, body, lanes))
@@ -227,6 +229,10 @@ class Tiles:
 
     def new_tile(self, body: Body, term: Term, sizes: list[Size]) -> str:
         return self.writer.tile(body, self._wanted(term), sizes, term.dtype)
+
+    def new_state(self, body: Body, wanted: str, sizes: list[Size], dtype: str) -> str:
+        """A tile that a loop changes; without axes it has one element."""
+        return self.writer.tile(body, wanted, sizes or [Size(1)], dtype)
 
     def _wanted(self, term: Term) -> str:
         if term.name:
@@ -245,7 +251,7 @@ class Tiles:
             return self.writer.tree("T.cast(x, dtype)", x=operands[0], dtype=literal(term.dtype))
         return self.applied(str(term.detail), operands)
 
-    def _prepare(self, term: Term, body: Body) -> None:
+    def prepare(self, term: Term, body: Body) -> None:
         """Compute the tiles that an expression reads, before the loop that it stands in."""
         if body.find(term) is not None:
             return
@@ -253,7 +259,7 @@ class Tiles:
             self.held(term, body)
             return
         for operand in term.operands:
-            self._prepare(operand, body)
+            self.prepare(operand, body)
 
     def fill(
         self, body: Body, tile: str, axes: tuple[Axis, ...], made: Callable[[Lanes], ast.expr]
@@ -311,10 +317,11 @@ class Tiles:
 
     def _reduced(self, term: Term, body: Body) -> Held:
         """A reduction over a dimension of a tile."""
-        axes = tuple(self.plan.lanes(term.axes))
+        source = self.source(term.operands[0], body)
+        axes = tuple(axis for axis in source.axes if axis != reduced_axis(term))
         sizes = [self.plan.places[one].block for one in axes] or [Size(1)]
         tile = self.writer.tile(body, self._wanted(term), sizes, term.dtype)
-        self.reduce_into(term, term.operands[0], body, tile, clear=True)
+        self._reduce(term, source, body, tile, clear=True)
         if axes:
             return Held(tile, axes)
         # A tile of one element is read as a scalar.
@@ -322,13 +329,33 @@ class Tiles:
         self.writer.put(body, "made = tile[0]", made=made, tile=tile)
         return Held(made, ())
 
-    def reduce_into(self, term: Term, operand: Term, body: Body, tile: str, clear: bool) -> None:
-        axis = reduced_axis(term)
-        assert axis is not None
+    def source(self, operand: Term, body: Body) -> Held:
+        """A tile of what is reduced."""
         source = self.held(operand, body) if self.is_kept(operand) else None
         if source is None or source.name == "":
             source = self._computed(operand, self.home(operand, body))
             self.home(operand, body).known[operand] = source
+        return source
+
+    def reduce_into(self, term: Term, operand: Term, body: Body, tile: str, clear: bool) -> None:
+        """Reduce a tile into one whose dimensions are in the order of all axes."""
+        source = self.source(operand, body)
+        axis = reduced_axis(term)
+        assert axis is not None
+        wanted = self.plan.lanes(term.axes)
+        if [one for one in source.axes if one != axis] != wanted:
+            source = self._permuted(operand, source, (*wanted, axis), body)
+        self._reduce(term, source, body, tile, clear)
+
+    def _permuted(self, operand: Term, source: Held, axes: tuple[Axis, ...], body: Body) -> Held:
+        sizes = [self.plan.places[one].block for one in axes]
+        tile = self.writer.tile(body, f"{source.name}_permuted", sizes, operand.dtype)
+        self.fill(body, tile, axes, source.element)
+        return Held(tile, axes)
+
+    def _reduce(self, term: Term, source: Held, body: Body, tile: str, clear: bool) -> None:
+        axis = reduced_axis(term)
+        assert axis is not None
         how = how_reduced(term)[0]
         call = self.writer.tree(
             f"T.reduce_{how}(a, b, dim=at)",
@@ -343,9 +370,18 @@ class Tiles:
 
     def _stream(self, axis: Axis, body: Body) -> None:
         """The loops over an axis that compute all reductions over it."""
+        from rewrites.operands.steps import step
         from rewrites.operands.streams import stream
 
-        stream(self, axis, body)
+        if self.plan.places[axis].role == "step":
+            step(self, axis, body, [])
+        else:
+            stream(self, axis, body)
+
+    def _scanned(self, term: Term, body: Body) -> Held:
+        """A scan at the index that the loop around it has."""
+        assert body.scan is not None
+        return body.scan(term)
 
     # Stores.
 
@@ -356,7 +392,7 @@ class Tiles:
         )
         wanted = tuple(self.plan.lanes(frozenset(axis for axis in axes if axis is not None)))
         if not wanted:
-            self._prepare(term, body)
+            self.prepare(term, body)
             value = self.element(term, body, {})
             target = self.region(tensor, indices, body)
             assert isinstance(target, ast.Subscript)
@@ -377,7 +413,7 @@ class Tiles:
                 return held.name
         if tuple(self.plan.lanes(term.axes)) == wanted and term.kind in ("apply", "cast"):
             return self._computed(term, body).name
-        self._prepare(term, body)
+        self.prepare(term, body)
         sizes = [self.plan.places[axis].block for axis in wanted]
         tile = self.writer.tile(body, term.name or "result", sizes, term.dtype)
         self.fill(body, tile, wanted, lambda lanes: self.element(term, body, lanes))

@@ -31,6 +31,8 @@ class Whole:
     # The operands that stand one after the other along a dimension.
     parts: "tuple[Whole, ...]" = ()
     along: int = 0
+    # How it was reduced over the tiles of a loop, each of which gives a part of it.
+    partial: str = ""
 
     @property
     def rank(self) -> int:
@@ -59,6 +61,10 @@ class Making:
     # What extents may be called, the best first, by what they are used as.
     suggested: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
+    # The stages of the loops that compute what is assigned here; 0: nothing is said of them.
+    stages: int = 0
+    # How long the tiles are in which a program runs over an extent, where it says so.
+    tiles: dict[str, int] = field(default_factory=dict)
     said_names: set[str] = field(default_factory=set)
 
     def suggest(self, size: Size, *names: str, is_said: bool = False) -> None:
@@ -152,13 +158,20 @@ class Making:
         )
 
     def broadcast(self, operands: Sequence[Operand]) -> tuple[Size, ...]:
-        wholes = [operand for operand in operands if isinstance(operand, Whole)]
+        wholes = [self.complete(operand) for operand in operands if isinstance(operand, Whole)]
         rank = max((whole.rank for whole in wholes), default=0)
         shape = [ONE] * rank
         for whole in wholes:
             for at, size in enumerate(whole.shape, rank - whole.rank):
                 if shape[at] == ONE:
                     shape[at] = size
+                elif size != ONE and shape[at].tile != size.tile:
+                    raise self.refuse(
+                        "T2T855",
+                        "tiles of a loop meet an operand that has the whole extent",
+                        tuple(f"{self.said(one)}: {one.shape_text}" for one in wholes),
+                        "take a tile of it: T.copy(x[..., i:i + tile_size, :])",
+                    )
                 elif size != ONE and not self.sizes.same(shape[at], size):
                     raise self.refuse(
                         "T2T801",
@@ -186,7 +199,23 @@ class Making:
             raise self.refuse(
                 "T2T807", f"{what} takes a whole operand, but is given the number {operand!r}"
             )
+        return self.complete(operand)
+
+    def complete(self, operand: Whole) -> Whole:
+        """An operand that is no part of a reduction over all turns of a loop."""
+        if operand.partial:
+            raise self.of_tiles("what is reduced over a tile of a loop")
         return operand
+
+    def of_tiles(self, what: str) -> RewriteError:
+        """An error: what depends on where the tiles of a loop end."""
+        return self.refuse(
+            "T2T855",
+            f"{what} depends on the size of the tiles",
+            hint="a loop over tiles is the whole extent: add what is reduced to a total, "
+            "s = s + T.sum(x, axis), carry a recurrence, h = a * h + b, or write this outside of "
+            "the loop",
+        )
 
     def dimension(self, operand: Whole, axis: int) -> int:
         """The number of a dimension, counted from the first."""
@@ -271,7 +300,8 @@ class Making:
                 term = self.terms.reduce(how, axis, term, dtype or term.dtype)
             return term
 
-        return Whole(shape, dtype or operand.dtype, at)
+        is_partial = any(operand.shape[place].tile for place in dimensions)
+        return Whole(shape, dtype or operand.dtype, at, partial=how if is_partial else "")
 
     def hinted(self, whole: Whole, name: str) -> Whole:
         """The operand with a name to go by where the user gives it none."""
@@ -288,13 +318,14 @@ class Making:
         """The operand under the name that the user gives it; what is no operand stays."""
         if not isinstance(whole, Whole):
             return whole
-        node = self.node
+        node, stages = self.node, self.stages
 
         def at(indices: Indices) -> Term:
             term = whole.at(indices)
             if term.kind not in UNNAMED and not term.names:
                 term.names.append(name)
                 term.nodes.append(node)
+                term.stages.append(stages)
             return term
 
         return replace(whole, at=at, name=name)
@@ -303,6 +334,7 @@ class Making:
 def free_axis(size: Size, indices: Sequence[Term]) -> Axis:
     """The first axis of an extent that no index uses."""
     used = {axis for index in indices for axis in index.axes}
+    size = replace(size, tile=0)
     serial = 0
     while Axis(size, serial, True) in used:
         serial += 1

@@ -235,6 +235,8 @@ def _complete(making: Making, operand: Whole, index: Sequence[Any]) -> list[Any]
 
 
 def _position(making: Making, item: Any, size: Size) -> int:
+    if size.tile:
+        raise making.of_tiles("one index of a tile of a loop")
     if not isinstance(item, int) or not -size.value <= item < size.value:
         raise making.refuse(
             "T2T802",
@@ -256,6 +258,8 @@ def _bounds(making: Making, item: slice, size: Size) -> tuple[int, Size]:
         )
     if start == 0 and stop == size.value:
         return 0, size
+    if size.tile:
+        raise making.of_tiles("a part of a tile of a loop")
     making.fixed.add(size.name)
     if stop <= start:
         raise making.refuse("T2T802", f"the slice {start}:{stop} is empty")

@@ -71,6 +71,8 @@ class Builder:
         # What makes the whole operands of a program without T.Kernel.
         self.making = Making()
         self.takes_operands = False
+        # Parameters that are stored to, with the operand that holds their value.
+        self.updates: dict[str, Any] = {}
         # The T.Kernel that is open.
         self.kernel: KernelFrame | None = None
         # Tensors at addresses, which each kernel makes at its start, by the arguments of the call.

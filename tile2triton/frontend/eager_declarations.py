@@ -7,6 +7,8 @@ T.const size; where a stand-in is an extent of a tensor, that is where its value
 from __future__ import annotations
 
 import ast
+import builtins
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -143,7 +145,11 @@ def uses_whole_operands(captured: Captured) -> bool:
     if any(isinstance(node, ast.FunctionDef) for node in ast.walk(tree) if node is not tree):
         return False
     environment = {**captured.function.__globals__, **captured.values}
-    calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    calls = [
+        node.func
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and not _is_builtin(node.func, environment)
+    ]
     for called in calls:
         match called:
             case ast.Attribute(value=ast.Name(id=name), attr=operator):
@@ -155,6 +161,13 @@ def uses_whole_operands(captured: Captured) -> bool:
                 if type(environment.get(name)).__name__ == "OperandKernel":
                     return True
     return not calls and any(isinstance(node, (ast.BinOp, ast.UnaryOp)) for node in ast.walk(tree))
+
+
+def _is_builtin(called: ast.expr, environment: Mapping[str, Any]) -> bool:
+    """Whether a call is of a function of Python's own, such as `range`."""
+    if not isinstance(called, ast.Name) or called.id in environment:
+        return False
+    return hasattr(builtins, called.id)
 
 
 def values_of(consts: dict[str, Source], tensors: dict[str, Any]) -> dict[str, int]:

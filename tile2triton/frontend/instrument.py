@@ -205,10 +205,10 @@ class _Instrument(InstrumentExpressions):
         names = assigned_names([node])
         targets = _target_names(node.target)
         shown: ast.expr = ast.Constant(None) if targets is None else targets
-        iterable = call(
-            "for_", self.expression(node.iter), shown, constant(carried_names(node.body))
-        )
-        body = [*_notes(node.target), *self.block(node.body)]
+        carried = carried_names(node.body)
+        iterable = call("for_", self.expression(node.iter), shown, constant(carried))
+        # A loop over tiles gives what it carries a meaning of its own.
+        body = [*_notes(node.target), *_refresh(carried), *self.block(node.body)]
         made = ast.For(node.target, iterable, body or [ast.Pass()], [])
         made.type_comment = None
         return [made, *_refresh(names)]

@@ -12,6 +12,7 @@ from rewrites.quote import place
 from tile2triton.diagnostics import ArgumentError, TileError, from_problems
 from tile2triton.frontend.allocations import allocate_barriers, allocate_tile, allocate_variable
 from tile2triton.frontend.builder import Builder, active, require
+from tile2triton.frontend.carried import Carried, carried_call
 from tile2triton.frontend.dtypes import dtype_name
 from tile2triton.frontend.dynamic import Dynamic
 from tile2triton.frontend.failures import failure
@@ -28,6 +29,8 @@ from tile2triton.frontend.trees import operand_tree, option_tree, placed_at, tre
 from tile2triton.frontend.values import Buffer, Element, Pending
 from tile2triton.frontend.views import allocate_view
 from tile2triton.frontend.whole_operands import WholeOperand, call_whole
+from tile2triton.frontend.whole_stages import PipelinedFrame
+from tile2triton.frontend.whole_stores import STORES, added_in_loop, stored
 from tile2triton.ops.base import Operator, no_problems
 
 # The operator table: `tile2triton.language` fills it from `tile2triton.ops`.
@@ -37,6 +40,8 @@ TABLE: dict[str, Operator] = {}
 def call(name: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
     """Call the operator that has this surface name."""
     operator = TABLE[name]
+    if any(isinstance(one, Carried) for one in (*arguments, *keywords.values())):
+        return carried_call(name, (*arguments, *keywords.values()))
     if _takes_whole(operator, (*arguments, *keywords.values())):
         return _whole(operator, name, arguments, keywords)
     if operator.kind in ("statement", "hint", "protocol"):
@@ -54,6 +59,8 @@ def call(name: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> 
             # The kernel's later statements do not depend on this one having been recorded.
             builder.problems.extend(error.diagnostics)
             return None
+    if operator.kind == "loop" and not arguments and _builds_operands():
+        return PipelinedFrame(keywords)
     given = _bind(operator, name, arguments, keywords)
     if operator.kind == "loop":
         return Loop(operator.name, given)
@@ -85,10 +92,14 @@ def _takes_whole(operator: Operator, values: tuple[Any, ...]) -> bool:
     """Whether a call is of whole operands: it has some, or makes one."""
     if any(isinstance(one, WholeOperand) for one in values):
         return True
-    builder = active()
     # What Python computes of numbers stays a number.
-    makes_some = operator.whole is not None and operator.fold is None
-    return makes_some and builder is not None and builder.takes_operands
+    return operator.whole is not None and operator.fold is None and _builds_operands()
+
+
+def _builds_operands() -> bool:
+    """Whether a program on whole operands is being traced."""
+    builder = active()
+    return builder is not None and builder.takes_operands
 
 
 def _whole(
@@ -108,12 +119,15 @@ def _whole(
         raise failure(
             "T2T160", f"T.{name}: {error}", hint=f"its signature is T.{name}{bare(signature)}"
         ) from None
+    if operator.name in STORES:
+        arguments = (arguments[0], added_in_loop(operator.name, *arguments))
     tree = ast.Call(
         ast.Attribute(ast.Name("T", ast.Load()), operator.name, ast.Load()),
         [operand_tree(one) for one in arguments],
         [ast.keyword(key, option_tree(one)) for key, one in keywords.items()],
     )
-    return call_whole(operator, tree, arguments, dict(keywords))
+    made = call_whole(operator, tree, arguments, dict(keywords))
+    return stored(arguments[0], made) if operator.name in STORES else made
 
 
 def cast(value: Any, dtype: Any) -> Any:

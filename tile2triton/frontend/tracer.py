@@ -30,9 +30,10 @@ from tile2triton.frontend.stores import (
     store_element,
     store_variable,
 )
+from tile2triton.frontend.tile_loops import operand_turns
 from tile2triton.frontend.together import as_named
 from tile2triton.frontend.values import Buffer, Element, Pending, Variable
-from tile2triton.frontend.whole_operands import WholeOperand
+from tile2triton.frontend.whole_operands import WholeOperand, bound_operand
 
 
 class _Key:
@@ -89,13 +90,7 @@ class Tracer(Expressions):
         """A whole operand under its name; what has one keeps it."""
         if isinstance(value.tree, ast.Name):
             return value
-        builder = self.builder
-        own = builder.bind(name)
-        statement = ast.Assign([ast.Name(own, ast.Store())], value.tree)
-        statement.type_comment = None
-        builder.record(statement)
-        builder.making.node = value.tree
-        return WholeOperand(ast.Name(own, ast.Load()), builder.making.renamed(value.whole, own))
+        return bound_operand(name, value)
 
     def _named(self, name: str, value: Any) -> Any:
         naming = naming_of(value)
@@ -261,6 +256,8 @@ class Tracer(Expressions):
             iterable = Loop(
                 "serial", given if iterable.start or len(keys) == 3 else {"start": bounds[1]}
             )
+        if isinstance(iterable, Loop) and self.builder.takes_operands:
+            return operand_turns(self.builder, self.scope, iterable, carried)
         if isinstance(iterable, Loop):
             return loop_turns(self.builder, self.scope, iterable, targets, carried)
         if isinstance(iterable, Grid):

@@ -6,14 +6,15 @@ import ast
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from rewrites.errors import RewriteError
 from rewrites.operands.evaluate import BINARY, COMPARING, arithmetic, called
-from rewrites.operands.terms import Extent
+from rewrites.operands.terms import Extent, Size
 from rewrites.operands.values import Making, Whole
 from rewrites.operands.views import sliced
-from tile2triton.diagnostics import from_problems
+from tile2triton.diagnostics import TileError, from_problems
 from tile2triton.frontend.builder import require
 from tile2triton.frontend.dtypes import DType
 from tile2triton.frontend.failures import failure, unknown_attribute
@@ -34,20 +35,75 @@ _METHODS = (
 )
 
 
+@dataclass(frozen=True)
+class Place:
+    """What a store to an operand changes: all of `base`, its tiles in a loop, or a part of it."""
+
+    base: WholeOperand
+    tile: Size | None
+    is_part: bool = False
+
+
+class OwnArithmetic:
+    """What says itself what it is together with a whole operand."""
+
+
+class TileIndex(OwnArithmetic):
+    """A number that only slices of whole operands understand."""
+
+    def slice_to(self, stop: Any) -> Size | None:
+        """The extent, marked with its tiles, of which `self:stop` is one."""
+        raise NotImplementedError
+
+    def refusal(self) -> TileError:
+        """An error: it stands where it has no meaning."""
+        raise NotImplementedError
+
+
 class WholeOperand:
     """A tensor, or what was computed from tensors, as a whole."""
 
-    def __init__(self, tree: ast.expr, whole: Whole) -> None:
+    def __init__(self, tree: ast.expr, whole: Whole, place: Place | None = None) -> None:
         self.tree = tree
         self.whole = whole
+        # What a store to this part changes.
+        self.place = place or Place(self, None)
+        # The value of the turn before that it was made of, in a loop over tiles.
+        self.carried: Any = None
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The extents; each remembers its name."""
+        """The extents; each remembers its name. Of a tile of a loop it is the tile's."""
         return tuple(
-            with_tree(size.value, number_name(size.name, size.value)) if size.name else size.value
+            size.tile
+            or (with_tree(size.value, number_name(size.name, size.value)) if size.name else None)
+            or size.value
             for size in self.whole.shape
         )
+
+    @property
+    def text(self) -> str:
+        return ast.unparse(self.tree)
+
+    def with_sizes(self, shape: tuple[Size, ...]) -> WholeOperand:
+        """The same, with other marks of tiles at its extents."""
+        return WholeOperand(self.tree, replace(self.whole, shape=shape), self.place)
+
+    def unmarked(self) -> WholeOperand:
+        """The whole extent that a tile of a loop stands for."""
+        return self.with_sizes(tuple(replace(size, tile=0) for size in self.whole.shape))
+
+    def complete(self) -> WholeOperand:
+        """All that a reduction over the tiles of a loop comes to."""
+        return WholeOperand(self.tree, replace(self.whole, partial=""))
+
+    def expanded(self, dimension: int) -> Any:
+        """With a new dimension of 1, counted from the last one."""
+        return self[(..., None, *[slice(None)] * (-dimension - 1))]
+
+    def become(self, value: WholeOperand) -> None:
+        """Have another value from here on: something was stored to it."""
+        self.tree, self.whole = value.tree, value.whole
 
     @property
     def dtype(self) -> DType:
@@ -212,18 +268,51 @@ class WholeOperand:
 
     def __getitem__(self, index: Any) -> Any:
         items = index if isinstance(index, tuple) else (index,)
+        at = next((at for at, item in enumerate(items) if is_of_loop(item)), None)
+        if at is not None:
+            return self._tile(items, at)
         trees = [_index_tree(item) for item in items]
         inside = trees[0] if len(trees) == 1 else ast.Tuple(trees, ast.Load())
         tree = ast.Subscript(self.tree, inside, ast.Load())
         chosen = tuple(_plain_index(item) for item in items)
-        return _made(tree, lambda making: sliced(making, self.whole, chosen))
+        is_all = all(item is ... or item == slice(None) for item in items)
+        made: WholeOperand = _made(tree, lambda making: sliced(making, self.whole, chosen))
+        made.place = Place(self.place.base, self.place.tile, is_part=not is_all)
+        return made
 
-    def __setitem__(self, index: Any, value: Any) -> NoReturn:
-        raise failure(
-            "T2T803",
-            f"`{self}` is a whole operand, whose elements cannot be stored to one by one",
-            hint="write a new operand, such as T.where(condition, a, b)",
-        )
+    def __setitem__(self, index: Any, value: Any) -> None:
+        from tile2triton.frontend.operators import call
+
+        call("atomic_update", (self[index], value), {})
+
+    def _tile(self, items: tuple[Any, ...], at: int) -> WholeOperand:
+        """The tile `i:i + tile_size` of a loop: the whole extent, marked."""
+        item = items[at]
+        size = item.start.slice_to(item.stop)
+        if size is None:
+            raise item.start.refusal()
+        rest = items[at + 1 :]
+        whole = self[(*items[:at], slice(None), *rest)]
+        if ... in [one for one in items[:at] if one is ...]:
+            place = whole.ndim - 1 - sum(_keeps(one) for one in rest)
+        else:
+            place = sum(_keeps(one) for one in items[:at])
+        shape = list(whole.whole.shape)
+        making = require("a tile of a loop").making
+        if shape[place].tile or not making.sizes.same(shape[place], size):
+            raise failure(
+                "T2T853",
+                f"`{self}` is sliced by a loop over an extent that it does not have there",
+                found=(f"{self}: {self.whole.shape_text}", f"loop over: {size.name or size.value}"),
+                hint="the loop's extent is that of the dimension: range(0, x.shape[-2], tile_size) "
+                "for x[..., i:i + tile_size, :]",
+            )
+        shape[place] = size
+        is_all = all(is_of_loop(one) or one is ... or one == slice(None) for one in items)
+        tree = self.tree if is_all else whole.tree
+        found = WholeOperand(tree, replace(whole.whole, shape=tuple(shape)))
+        found.place = Place(self.place.base, size, is_part=not is_all)
+        return found
 
     def __bool__(self) -> bool:
         raise failure(
@@ -249,9 +338,41 @@ class WholeOperand:
     __index__ = __int__ = __float__ = _number
 
 
+def is_of_loop(item: Any) -> bool:
+    """Whether an index is a slice by the variable of a loop over tiles."""
+    if isinstance(item, TileIndex):
+        raise item.refusal()
+    if not isinstance(item, slice):
+        return False
+    if isinstance(item.stop, TileIndex) and not isinstance(item.start, TileIndex):
+        raise item.stop.refusal()
+    return isinstance(item.start, TileIndex)
+
+
+def _keeps(item: Any) -> bool:
+    """Whether an index leaves a dimension."""
+    return item is None or isinstance(item, slice)
+
+
+def extent_of(value: Any) -> Size | None:
+    """The extent of a tensor that a number is; None: it is no extent's name."""
+    if not isinstance(value, StaticInt) or not isinstance(value.tree, ast.Name):
+        return None
+    builder = require("an extent")
+    known = {
+        extent.id
+        for tensor in builder.facts.tensors.values()
+        for extent in tensor.shape
+        if isinstance(extent, ast.Name)
+    }
+    return Size(plain(value), value.tree.id) if value.tree.id in known else None
+
+
 def combined(operator: str, left: Any, right: Any) -> Any:
     """Arithmetic and comparison of whole operands and numbers."""
     for operand in (left, right):
+        if isinstance(operand, OwnArithmetic):
+            return NotImplemented
         if not isinstance(operand, (WholeOperand, bool, int, float)):
             check_number(operand, f"`{operator}`")
     trees = operand_tree(left), operand_tree(right)
@@ -308,6 +429,22 @@ def _wrapped(tree: ast.expr, made: Any) -> Any:
             ast.copy_location(part, tree)
         return tuple(_wrapped(part, one) for part, one in zip(parts, made, strict=True))
     return WholeOperand(tree, made) if isinstance(made, Whole) else made
+
+
+def bound_operand(name: str, value: WholeOperand) -> WholeOperand:
+    """The operand under a name, of which it is computed once."""
+    builder = require(f"`{name}`")
+    own = builder.bind(name)
+    statement = ast.Assign([ast.Name(own, ast.Store())], value.tree)
+    statement.type_comment = None
+    builder.record(statement)
+    builder.making.node = value.tree
+    made = WholeOperand(ast.Name(own, ast.Load()), builder.making.renamed(value.whole, own))
+    made.carried = value.carried
+    if isinstance(value.tree, ast.Subscript):
+        # What is stored to it would not be seen by what it is a part of.
+        made.place = replace(value.place, is_part=True)
+    return made
 
 
 @contextmanager

@@ -56,6 +56,9 @@ def whole_program(
     """The program of a function that returned `result`."""
     facts = builder.facts
     results = tuple(result) if isinstance(result, (tuple, list)) else (result,)
+    if result is None and builder.updates:
+        # What is stored to parameters is all that it does.
+        results = ()
     for one in results:
         if not isinstance(one, WholeOperand):
             raise failure(
@@ -65,11 +68,14 @@ def whole_program(
             )
     facts.parameters = tuple(tensors)
     builder.flush()
-    outputs, renamed = _outputs(builder, results)
-    facts.outputs = outputs
-    value: ast.expr = results[0].tree
-    if len(results) > 1:
-        value = ast.Tuple([one.tree for one in results], ast.Load())
+    updated = {id(one): name for name, one in builder.updates.items()}
+    made = tuple(one for one in results if id(one) not in updated)
+    names, renamed = _outputs(builder, made)
+    facts.stored = (*builder.updates, *names)
+    others = iter(names)
+    facts.outputs = tuple(updated.get(id(one)) or next(others) for one in results)
+    values = [one.tree for one in (*builder.updates.values(), *made)]
+    value = values[0] if len(values) == 1 else ast.Tuple(values, ast.Load())
     returned = ast.Return(value)
     ast.copy_location(returned, _return(tree))
     builder.record(returned)
@@ -88,7 +94,8 @@ def _outputs(
     renamed: dict[str, str] = {}
     for one in results:
         whole = one.whole
-        wanted = one.tree.id if isinstance(one.tree, ast.Name) else "out"
+        own = one.tree.id if isinstance(one.tree, ast.Name) else "out"
+        wanted = builder.wanted.get(own, own)
         name = wanted
         if wanted in facts.tensors or wanted == "out" or wanted in outputs:
             name = builder.names.claim("out")

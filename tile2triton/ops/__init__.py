@@ -49,8 +49,10 @@ from tile2triton.ops.whole import (
     choices,
     norms,
     reductions,
+    scans,
     shapes,
     softmax,
+    stores,
 )
 from tile2triton.ops.whole import (
     extrema as whole_extrema,
@@ -105,6 +107,8 @@ FAMILIES = (
     reductions,
     shapes,
     softmax,
+    scans,
+    stores,
 )
 
 OPERATORS: dict[str, Operator] = {

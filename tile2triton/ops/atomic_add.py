@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from rewrites.combinations import SUM
 from tile2triton.ops.atomic_lowering import WHOLE_DTYPES, update_check, update_lowering
 from tile2triton.ops.base import Operator
+from tile2triton.ops.whole.stores import ATOMIC_ADD as WHOLE_ATOMIC_ADD
 
 if TYPE_CHECKING:
     from tile2triton.reference.operands import Operand
@@ -55,6 +56,7 @@ ATOMIC_ADD = Operator(
     kind="statement",
     check=update_check(DTYPES, "atomic addition"),
     reference=reference,
+    whole=WHOLE_ATOMIC_ADD,
 )
 
 OPERATORS = (ATOMIC_ADD,)

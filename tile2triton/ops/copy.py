@@ -15,6 +15,7 @@ from rewrites.values import Value, cast
 from tile2triton.ops.base import Operator
 from tile2triton.ops.lowerings import indices_of, space_of_region
 from tile2triton.ops.regions import CopyMatch, Region, copy_problems, match_copy, read_region
+from tile2triton.ops.whole.stores import COPY as WHOLE_COPY
 
 if TYPE_CHECKING:
     from tile2triton.reference.operands import Operand
@@ -193,7 +194,13 @@ def _starts(space: Space, region: Region, descriptor: str) -> ast.expr:
 
 
 COPY = Operator(
-    surface=copy, lower=lower, writes="dst", kind="statement", check=check, reference=reference
+    surface=copy,
+    lower=lower,
+    writes="dst",
+    kind="statement",
+    check=check,
+    reference=reference,
+    whole=WHOLE_COPY,
 )
 
 OPERATORS = (COPY,)

@@ -14,8 +14,9 @@ from rewrites.facts import Facts
 from rewrites.quote import expr, literal
 from rewrites.space import Space
 from rewrites.values import Value, cast
-from tile2triton.ops.base import Operator
+from tile2triton.ops.base import Operator, WholeForm
 from tile2triton.ops.regions import as_written, read_region, region_problems, static_value
+from tile2triton.ops.whole.scans import CUMMAX, CUMSUM
 from tile2triton.ops.whole_tiles import region_value, write_region
 from tile2triton.reference.values import Value as Number
 from tile2triton.reference.values import compute
@@ -161,7 +162,11 @@ def _reference(function: np.ufunc) -> Callable[..., None]:
 
 
 def _operator(
-    surface: Callable[..., Any], combination: Combination, template: str, function: np.ufunc
+    surface: Callable[..., Any],
+    combination: Combination,
+    template: str,
+    function: np.ufunc,
+    whole: WholeForm,
 ) -> Operator:
     return Operator(
         surface=surface,
@@ -171,10 +176,11 @@ def _operator(
         check=check,
         reference=_reference(function),
         complete=complete,
+        whole=whole,
     )
 
 
 OPERATORS = (
-    _operator(cumsum, SUM, "tl.cumsum(x, axis)", np.add),
-    _operator(cummax, MAX, "tl.associative_scan(x, axis, _larger)", np.fmax),
+    _operator(cumsum, SUM, "tl.cumsum(x, axis)", np.add, CUMSUM),
+    _operator(cummax, MAX, "tl.associative_scan(x, axis, _larger)", np.fmax, CUMMAX),
 )

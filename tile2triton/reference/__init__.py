@@ -104,10 +104,15 @@ def _run_whole(
     facts = program.facts
     given = _by_name(facts.parameters, arrays)
     arguments = {
-        name: Argument(name, value, facts.tensors[name].dtype).array
-        for name, value in given.items()
+        name: Argument(name, value, facts.tensors[name].dtype) for name, value in given.items()
     }
-    return run_whole(function, facts, arguments)
+    arrays = {name: argument.array for name, argument in arguments.items()}
+    stored = dict(zip(facts.stored, run_whole(function, facts, arrays), strict=True))
+    for name, argument in arguments.items():
+        if name in stored:
+            argument.array[...] = stored[name]
+            argument.write_back()
+    return tuple(stored[name] for name in facts.outputs)
 
 
 def _by_name(

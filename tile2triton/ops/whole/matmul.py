@@ -55,7 +55,9 @@ def make(
         kind = "int32" if dtype == "int8" else "float64" if dtype == "float64" else "float32"
         return terms.dot(axis, making.stored(a, dtype), making.stored(b, dtype), kind)
 
-    return Whole((*batch, rows, columns), "int32" if dtype == "int8" else dtype, at)
+    partial = "sum" if depth.tile else ""
+    stored = "int32" if dtype == "int8" else dtype
+    return Whole((*batch, rows, columns), stored, at, partial=partial)
 
 
 def _matrix(making: Making, operand: Operand) -> Whole:

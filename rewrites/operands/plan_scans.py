@@ -1,0 +1,110 @@
+"""How the axes of a program with scans are run over: columns by the grid, a scan index by index.
+
+Each program has some columns, one for each thread where there are enough of them, and holds the
+state of each of them in registers. What is reduced for each column, such as the state's own
+dimension, lies in one thread.
+"""
+
+import ast
+
+from rewrites.environment import next_power_of_two
+from rewrites.errors import refuse
+from rewrites.facts import Facts
+from rewrites.operands.plan import Output, Place, Plan
+from rewrites.operands.terms import Axis, Size, Term, how_scanned, reduced_axis, subterms
+from rewrites.schedule import Schedule
+
+# The threads of a warp, each of which has a column.
+WARP = 32
+# Of a state, a thread holds so many elements.
+STATE = 64
+# From so many warps on, a GPU is busy, and a thread may have several columns.
+MANY_WARPS = 8192
+# At most so many elements are reduced for each column.
+WHOLE = 4096
+
+
+def has_scans(outputs: list[Output]) -> bool:
+    return any(term.kind == "scan" for term in subterms(*(output.term for output in outputs)))
+
+
+def plan_scans(outputs: list[Output], facts: Facts, function: ast.AST) -> Plan:
+    """A plan; an error where the program is no one kernel."""
+    return _Planning(outputs, facts.schedule, function).made()
+
+
+class _Planning:
+    def __init__(self, outputs: list[Output], schedule: Schedule, function: ast.AST) -> None:
+        self.schedule = schedule
+        self.function = function
+        self.plan = Plan(outputs)
+        self.found = subterms(*(output.term for output in outputs))
+        self.scans = [term for term in self.found if term.kind == "scan"]
+        self.scanned = dict.fromkeys(how_scanned(term)[1] for term in self.scans)
+        own = dict.fromkeys(axis for output in outputs for axis in output.axes if axis)
+        reduced = dict.fromkeys(axis for term in self.found if (axis := reduced_axis(term)))
+        self.whole = [axis for axis in {**reduced} if axis not in self.scanned]
+        self.columns = [one for one in own if one not in self.scanned and one not in reduced]
+
+    def made(self) -> Plan:
+        self._check()
+        # What is reduced for each column comes first, so that the threads of a warp lie along
+        # the columns and each of them has all of it.
+        for axis in self.whole:
+            self.plan.places[axis] = Place("whole", axis.size)
+        for axis, block in self._blocks().items():
+            place = Place("tile", block) if block.value > 1 else Place("grid", axis.size)
+            self.plan.places[axis] = place
+        for axis in self.scanned:
+            self.plan.places[axis] = Place("step", axis.size)
+        return self.plan
+
+    def _check(self) -> None:
+        for term in self.scans:
+            inside = [how_scanned(one)[1] for one in subterms(term) if one.kind == "scan"]
+            if len(set(inside)) > 1:
+                self._refuse(term, "it scans what is scanned along another axis")
+        for term in self.found:
+            if term.kind == "dot" and (self.scanned.keys() & term.axes or self._has_scan(term)):
+                self._refuse(term, "it has both a matrix product and a scan along its rows")
+            axis = reduced_axis(term)
+            if axis in self.whole and axis.size.value > WHOLE:
+                self._refuse(term, f"it reduces {axis.size} elements at each index of a scan")
+
+    def _has_scan(self, term: Term) -> bool:
+        return any(one.kind == "scan" for one in subterms(*term.operands))
+
+    def _refuse(self, term: Term, why: str) -> None:
+        raise refuse(
+            term.node or self.function,
+            "T2T851",
+            f"this program is no one kernel: {why}",
+            hint="return what is scanned from a kernel of its own",
+        )
+
+    def _blocks(self) -> dict[Axis, Size]:
+        """How many indices of each axis of the columns a program has, and its threads."""
+        columns = 1
+        for axis in self.columns:
+            columns *= axis.size.value
+        state = 1
+        for axis in self.whole:
+            state *= next_power_of_two(axis.size.value)
+        # Several columns a thread make wider loads, where that leaves enough warps.
+        room = WARP
+        while state == 1 and room < 4 * WARP and columns > 2 * room * MANY_WARPS:
+            room *= 2
+        blocks: dict[Axis, Size] = {}
+        for axis in reversed(self.columns):
+            said = self.schedule.tiles.get(axis.size.name)
+            value = said or min(room, next_power_of_two(axis.size.value))
+            name = f"block_{axis.size.name}" if axis.size.name else "block_N"
+            blocks[axis] = Size(value, name)
+            room = max(1, room // value)
+        elements = state
+        for block in blocks.values():
+            elements *= block.value
+        threads = max(WARP, min(1024, next_power_of_two(-(-elements // STATE))))
+        self.plan.threads = self.schedule.threads or threads
+        self.plan.num_stages = self.schedule.num_stages or 1
+        return {axis: blocks[axis] for axis in self.columns}

@@ -1,0 +1,53 @@
+"""Check that parameters which change in place are read and stored by one program each."""
+
+import ast
+from collections.abc import Collection
+
+from rewrites.errors import refuse
+from rewrites.operands.plan import Output, Plan
+from rewrites.operands.terms import Term, subterms
+
+
+def check_updates(plan: Plan, parameters: Collection[str], node: ast.AST) -> None:
+    """Refuse what would read a parameter that another program, or this one, has changed.
+
+    An element that changes is read where it is stored, by the program that stores it.
+    """
+    for output in plan.outputs:
+        if output.tensor not in parameters:
+            continue
+        for other in plan.outputs:
+            for load in _loads(output.tensor, other):
+                if other is not output or not _is_same(load, output):
+                    raise refuse(
+                        node,
+                        "T2T861",
+                        f"`{output.tensor}` changes in place and is read elsewhere in the program",
+                        hint="return the new value in place of storing it, or do the one in a "
+                        "kernel of its own",
+                    )
+        shared = {
+            axis
+            for axis, place in plan.places.items()
+            if place.role in ("grid", "tile") and axis not in output.axes
+        }
+        if shared and _loads(output.tensor, output):
+            raise refuse(
+                node,
+                "T2T862",
+                f"several programs would add to each element of `{output.tensor}`",
+                hint="give it a kernel of its own: this one stores to operands of other shapes",
+            )
+
+
+def _loads(tensor: str, output: Output) -> list[Term]:
+    found = subterms(output.term)
+    return [term for term in found if term.kind == "load" and term.detail == tensor]
+
+
+def _is_same(load: Term, output: Output) -> bool:
+    """Whether a load is of the element that is stored."""
+    return all(
+        index.kind == "number" if axis is None else index.kind == "axis" and index.detail == axis
+        for index, axis in zip(load.operands, output.axes, strict=True)
+    )
