@@ -279,10 +279,14 @@ class _Proof:
         variable = loop.target.id
         lets = {key: let for key, let in names.lets.items() if variable not in names_in(let)}
         tests = list(tests_in(loop.body, self.facts, lets))
-        cycle = cycle_of_loop(loop, variable, step, first, names, [*indices, *tests], self.facts)
-        if cycle is not None and cycle.start + cycle.period <= MOST_TURNS_OF_TESTS:
-            return cycle, True
-        return cycle_of_loop(loop, variable, step, first, names, indices, self.facts), False
+        plain = cycle_of_loop(loop, variable, step, first, names, indices, self.facts)
+        all_of_them = [*indices, *tests]
+        full = cycle_of_loop(loop, variable, step, first, names, all_of_them, self.facts)
+        if plain is None or full is None:
+            return plain, False
+        most = max(MOST_TURNS_OF_TESTS, plain.start + plain.period)
+        decides = full.start + full.period <= most
+        return (full if decides else plain), decides
 
     def _number(self, tree: ast.expr, names: Known) -> int | None:
         try:

@@ -56,6 +56,8 @@ def test_branches_of_the_first_and_of_the_last_turn_stand_in_order(turns):
     q, a = torch.randn(32, 32).bfloat16(), torch.randn(turns, 32, 32).bfloat16()
     right = (q.float() @ a.float()).sum(0)
     expect(roles_in_a_chain(turns, 32), (q, a), right, rtol=1e-3, atol=1e-3)
+    # The last of many turns is far behind the first, on which `k == 0` decides.
+    assert roles_in_a_chain(100 * turns, 32).triton_source
 
 
 def test_a_branch_of_a_later_turn_may_race_with_the_turn_before():
