@@ -170,8 +170,8 @@ def bounds(
     extent = tensor.shape[dimension]
     interval = environment.range(index)
     limit = environment.range(extent)
-    if names_in(index) <= space.facts.constants.keys() and limit.high is None:
-        # A constant index of a size that is known at run time only is the user's to get right.
+    if interval.low == interval.high == 0 and limit.high is None:
+        # A size that is known at run time only is 1 at least.
         return []
     masks = []
     if not interval.is_natural:

@@ -3,6 +3,9 @@
 import pytest
 import torch
 
+import tile2triton
+import tile2triton.language as T
+from tests.both_meanings import run_kernel
 from tests.fuzz.compiling import Compiler
 from tests.three_meanings import agree
 
@@ -249,3 +252,22 @@ def kernel(A: T.Tensor((4,), "int64"), C: T.Tensor((3, 4), "int64")):
 @pytest.mark.compile
 def test_bits_are_counted_on_amd() -> None:
     assert Compiler("hip:gfx942").outcome(COUNTED).kind == "agree"
+
+
+N = T.dynamic("N")
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+def test_row_behind_the_end_of_a_run_time_size_is_zeros(n: int, device: str) -> None:
+    @T.prim_func
+    def rows(A: T.Tensor((N, 8), "float32"), C: T.Tensor((2, 8), "float32")):
+        with T.Kernel(1):
+            t = T.alloc_fragment((1, 8), "float32")
+            T.copy(A[3, 0], t)
+            T.copy(t, C[0, 0])
+            T.copy(A[2, :], C[1, :])
+
+    A = torch.arange(1.0, 8 * n + 1).reshape(n, 8)
+    _, made = run_kernel(tile2triton.compile(rows), [A, torch.full((2, 8), -1.0)], device)
+    expected = [A[at].tolist() if at < n else [0.0] * 8 for at in (3, 2)]
+    assert made.tolist() == expected
