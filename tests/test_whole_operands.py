@@ -251,3 +251,41 @@ def test_what_cannot_be_done_with_whole_operands_is_refused(body, code):
         return body(X)
 
     assert refusal(tile2triton.kernel(function), T.Tensor((8, 5), "float16")).code == code
+
+
+@tile2triton.kernel
+def named_attention(Q: T.Tensor["B H M D"], K: T.Tensor["B G N D"], V: T.Tensor["B G N D"]):
+    return T.gemm(T.softmax(T.gemm(Q, K), scale=0.25), V)
+
+
+def test_names_of_extents_decide_what_is_contracted(device):
+    q, k, v = normal(2, 4, 64, 64), normal(2, 2, 64, 64), normal(2, 2, 64, 64, seed=1)
+    # The scale of the reference is 1 / 8.
+    check(named_attention, [q, k, v], attended(2 * q, k, v), device)
+    program = named_attention.compile(q, k, v).after("trace")
+    assert "T.gemm(Q, K, transpose_B=True)" in program
+    assert "K: T.Tensor((B, G, N, D), " in program
+
+
+@pytest.mark.parametrize(
+    ("shapes", "words"),
+    [
+        (((2, 4, 8, 16), (2, 2, 8, 32), (2, 2, 8, 32)), "`D` is 16 in `Q`, but 32 in `K`"),
+        (((4, 8, 16), (2, 2, 8, 16), (2, 2, 8, 16)), "`Q` must be T.Tensor['B H M D']"),
+    ],
+)
+def test_operands_that_are_not_what_annotations_say_are_refused(shapes, words):
+    with pytest.raises(TileError, match="T2T410") as caught:
+        named_attention.compile(*(T.Tensor(shape, "float16") for shape in shapes))
+    assert words in str(caught.value)
+
+
+def test_an_annotation_says_a_type_and_extents():
+    @tile2triton.kernel
+    def doubled(X: T.Tensor["M 64", "float16"]):
+        return X * 2
+
+    assert "T.Tensor((M, 64), " in doubled.compile(T.Tensor((8, 64), "float16")).after("trace")
+    for shape, dtype in (((8, 32), "float16"), ((8, 64), "float32")):
+        with pytest.raises(TileError, match="T2T410"):
+            doubled.compile(T.Tensor(shape, dtype))

@@ -14,6 +14,7 @@ from benchmarks.triton_kernels import attention as by_hand
 from benchmarks.triton_kernels import attention_pointers as with_pointers
 from tests.kernels.flash_attention import flash_attention
 from tests.kernels.flash_attention_overlapped import flash_attention_overlapped
+from tests.kernels.whole_operands import attention
 
 TOKENS = 16384
 HIDDEN = 2048
@@ -52,6 +53,9 @@ def attention_workload(dim: int, seq_len: int, is_causal: bool, layout: str) -> 
         kernel = factory(*sizes, is_causal, layout=layout, dtype="bfloat16", **config)
         return partial(kernel, *inputs)
 
+    def whole_operands(inputs: Inputs, config: Config) -> Call:
+        return partial(attention, *inputs, "causal" if is_causal else None)
+
     def hand(kernel: Callable[..., Tensor], inputs: Inputs, config: Config) -> Call:
         return partial(kernel, *inputs, is_causal, layout, **config)
 
@@ -85,6 +89,7 @@ def attention_workload(dim: int, seq_len: int, is_causal: bool, layout: str) -> 
                 partial(tile_program, flash_attention_overlapped),
                 OVERLAPPED,
             ),
+            *([] if bshd else [Contestant("tile2triton whole", "tile2triton", whole_operands)]),
             Contestant(
                 "triton TMA", "triton", partial(hand, by_hand.attention_tma), by_hand.CONFIGS
             ),
@@ -130,6 +135,9 @@ WORKLOADS = (
         for seq_len in (4096, 16384)
         for is_causal in (False, True)
     ),
-    attention_workload(128, 4096, False, "bhsd"),
-    attention_workload(128, 4096, True, "bhsd"),
+    *(
+        attention_workload(128, seq_len, is_causal, "bhsd")
+        for seq_len in (4096, 16384)
+        for is_causal in (False, True)
+    ),
 )

@@ -10,6 +10,7 @@ from benchmarks.contest import Call, Config, Contestant, Inputs, Workload, as_ti
 from benchmarks.tilelang_port import tilelang_version
 from benchmarks.triton_kernels import gemm as by_hand
 from benchmarks.triton_kernels import split_k_gemm as split_by_hand
+from tests.kernels import whole_operands
 from tests.kernels.gemm import gemm
 from tests.kernels.split_k_gemm import split_k_gemm
 
@@ -33,6 +34,9 @@ def gemm_workload(name: str, dtype: torch.dtype, transpose_b: bool) -> Workload:
         types = {"dtype": type_name, "out_dtype": type_name}
         return partial(kernel, *inputs, transpose_B=transpose_b, **types, **config)
 
+    def on_whole_operands(inputs: Inputs, config: Config) -> Call:
+        return partial(whole_operands.gemm, *inputs, transpose_b)
+
     def hand(kernel: Callable[..., Tensor], inputs: Inputs, config: Config) -> Call:
         return partial(kernel, *inputs, transpose_b, **config)
 
@@ -49,6 +53,7 @@ def gemm_workload(name: str, dtype: torch.dtype, transpose_b: bool) -> Workload:
         reference=partial(in_fp32, transpose_b=transpose_b),
         contestants=(
             Contestant("tile2triton", "tile2triton", partial(tile_program, gemm), TILES),
+            Contestant("tile2triton whole", "tile2triton", on_whole_operands),
             Contestant(
                 "triton pointers", "triton", partial(hand, by_hand.gemm_pointers), by_hand.CONFIGS
             ),

@@ -11,7 +11,7 @@ from benchmarks.contest import Call, Config, Contestant, Inputs, Workload, as_ti
 from benchmarks.tilelang_port import tilelang_version
 from benchmarks.triton_kernels import elementwise as elementwise_by_hand
 from benchmarks.triton_kernels import rows as by_hand
-from tests.kernels import elementwise, norm, softmax
+from tests.kernels import elementwise, norm, softmax, whole_operands
 
 SIZE = 8192
 DTYPE = torch.bfloat16
@@ -26,11 +26,13 @@ def row_workload(
     hand_configs: tuple[Config, ...],
     in_torch: Callable[..., Tensor],
     vectors: int,
+    whole: Callable[..., Tensor] | None = None,
     **options: float,
 ) -> Workload:
     """One read and one write of the matrix; `in_torch` is a contestant and, in fp32, the truth.
 
-    `vectors` counts the further inputs, one number a column; `file` is where the tile program is.
+    `vectors` counts the further inputs, one number a column; `file` is where the tile program is,
+    `whole` the program on whole operands.
     """
     function = name.replace("-", "_")
     configs = tuple(as_tile_program(config) for config in hand_configs)
@@ -44,6 +46,10 @@ def row_workload(
 
     def tile_program(kernel: Callable[..., Tensor], inputs: Inputs, config: Config) -> Call:
         return partial(kernel, *inputs, dtype="bfloat16", **options, **config)
+
+    def on_whole_operands(inputs: Inputs, config: Config) -> Call:
+        assert whole is not None
+        return partial(whole, *inputs)
 
     def by_hand(inputs: Inputs, config: Config) -> Call:
         return partial(hand, *inputs, **options, **config)
@@ -60,6 +66,7 @@ def row_workload(
         reference=reference,
         contestants=(
             Contestant("tile2triton", "tile2triton", partial(tile_program, kernel), configs),
+            *([Contestant("tile2triton whole", "tile2triton", on_whole_operands)] if whole else []),
             Contestant("triton", "triton", by_hand, hand_configs),
             Contestant("torch", "torch", by_torch),
             Contestant("tilelang", "tilelang", tilelang, configs),
@@ -95,6 +102,7 @@ WORKLOADS = (
         by_hand.CONFIGS,
         torch_softmax,
         vectors=0,
+        whole=whole_operands.softmax,
     ),
     row_workload(
         "rms-norm",

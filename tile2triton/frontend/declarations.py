@@ -39,13 +39,39 @@ class Tensor:
         # Without strides the tensor is contiguous.
         self.strides: tuple[Any, ...] = ()
 
-    def __class_getitem__(cls, key: Any) -> Tensor:
+    def __class_getitem__(cls, key: Any) -> Any:
+        if isinstance(key, str):
+            return Dimensions(key)
         if isinstance(key, tuple) and len(key) == 2 and _is_type(key[1]):
+            if isinstance(key[0], str):
+                return Dimensions(key[0], key[1])
             return cls(key[0], key[1])
         return cls(key)
 
     def __repr__(self) -> str:
         return f"T.Tensor({self.shape}, {str(self.dtype)!r})"
+
+
+class Dimensions:
+    """The type of a whole operand: `T.Tensor["B H M 64"]` names its extents, or says them.
+
+    Extents with one name are the same in all operands. A type may stand behind: `T.Tensor["M K",
+    "float16"]`; otherwise it is the argument's.
+    """
+
+    def __init__(self, names: str, dtype: Any = None) -> None:
+        self.names = tuple(names.replace(",", " ").split())
+        self.dtype = None if dtype is None else kernel_dtype(dtype)
+        for name in self.names:
+            if not name.isidentifier() and not (name.isdigit() and int(name)):
+                raise failure(
+                    "T2T154",
+                    f"`{name}` in {names!r} is neither the name of an extent nor an extent",
+                    hint='write T.Tensor["B H M 64"]',
+                )
+
+    def __repr__(self) -> str:
+        return f"T.Tensor[{' '.join(self.names)!r}]"
 
 
 class StridedTensor(Tensor):

@@ -15,7 +15,7 @@ from tile2triton.diagnostics import ArgumentError, Diagnostic
 from tile2triton.frontend.builder import active
 from tile2triton.frontend.cache_keys import cache_key
 from tile2triton.frontend.compiled import CompiledKernel
-from tile2triton.frontend.declarations import Tensor
+from tile2triton.frontend.declarations import Dimensions
 from tile2triton.frontend.dtypes import kernel_dtype
 from tile2triton.frontend.environment import Captured
 from tile2triton.frontend.macros import Macro
@@ -74,7 +74,7 @@ class OperandKernel(TileLangFactory):
     def reference(self, *arguments: Any, **keywords: Any) -> Any:
         """What a call means, on NumPy arrays or CPU tensors: its result, or a tuple of several."""
         bound = self._bound(arguments, keywords)
-        program = trace_whole(self.captured, _outlined(bound), frozenset())
+        program = trace_whole(self.captured, self._outlined(bound), frozenset())
         kernel = CompiledKernel(program, self.options)
         return kernel.reference(*(value for value in bound.values() if hasattr(value, "shape")))
 
@@ -91,9 +91,34 @@ class OperandKernel(TileLangFactory):
             )
         return dict(bound.arguments)
 
+    def _outlined(self, bound: dict[str, Any]) -> dict[str, Any]:
+        """The arguments with an outline in place of each tensor."""
+        outlines = {name: _outline(value) for name, value in bound.items()}
+        for name, said in self._dimensions.items():
+            if isinstance(outlines.get(name), Outline):
+                outlines[name] = _checked(name, outlines[name], said)
+        _refuse_different(outlines)
+        return outlines
+
+    @functools.cached_property
+    def _dimensions(self) -> dict[str, Dimensions]:
+        """What annotations say of the operands."""
+        function = self.captured.function
+        environment = {**function.__globals__, **self.captured.values}
+        found = {}
+        for name, annotation in function.__annotations__.items():
+            if type(annotation) is str:
+                try:
+                    annotation = eval(annotation, environment)
+                except Exception:  # an annotation for other tools, which need not have a value
+                    continue
+            if isinstance(annotation, Dimensions):
+                found[name] = annotation
+        return found
+
     def _kernel(self, bound: dict[str, Any]) -> CompiledKernel:
         """A kernel that was made for such shapes, or a new one."""
-        outlines = _outlined(bound)
+        outlines = self._outlined(bound)
         with self._lock:
             kernels = self._kernels.setdefault(_pattern(outlines), [])
             for kernel in reversed(kernels):
@@ -135,17 +160,46 @@ def _has_operands(values: tuple[Any, ...]) -> bool:
     return any(isinstance(value, WholeOperand) for value in values)
 
 
-def _outlined(bound: dict[str, Any]) -> dict[str, Any]:
-    """The arguments with an outline in place of each tensor."""
-    return {name: _outline(value) for name, value in bound.items()}
-
-
 def _outline(value: Any) -> Any:
+    """An outline of a tensor; any other argument is itself."""
     if not hasattr(value, "shape"):
         return value
-    if isinstance(value, Tensor):
-        return Outline(tuple(int(plain(size)) for size in value.shape), str(value.dtype))
-    return Outline(tuple(map(int, value.shape)), str(kernel_dtype(value.dtype)))
+    return Outline(tuple(int(plain(size)) for size in value.shape), str(kernel_dtype(value.dtype)))
+
+
+def _checked(name: str, outline: Outline, said: Dimensions) -> Outline:
+    """The outline with the names of its extents, if it is of the type that is said."""
+    shape = outline.shape
+    is_type = said.dtype is None or str(said.dtype) == outline.dtype
+    is_shape = len(said.names) == len(shape) and all(
+        not one.isdigit() or int(one) == size for one, size in zip(said.names, shape, strict=True)
+    )
+    if not is_type or not is_shape:
+        raise ArgumentError(
+            Diagnostic(
+                "T2T410",
+                f"`{name}` must be {said}, but is {outline.dtype} of shape {shape}",
+                hint="the annotation of the parameter says its dimensions",
+            )
+        )
+    return dataclasses.replace(outline, names=said.names)
+
+
+def _refuse_different(outlines: dict[str, Any]) -> None:
+    """Extents with one name are the same."""
+    known: dict[str, tuple[int, str]] = {}
+    for name, value in outlines.items():
+        if isinstance(value, Outline):
+            for one, size in zip(value.names, value.shape, strict=bool(value.names)):
+                before, where = known.setdefault(one, (size, name))
+                if before != size and not one.isdigit():
+                    raise ArgumentError(
+                        Diagnostic(
+                            "T2T410",
+                            f"`{one}` is {before} in `{where}`, but {size} in `{name}`",
+                            hint="give extents that may differ names of their own",
+                        )
+                    )
 
 
 def _pattern(outlines: dict[str, Any]) -> Hashable:

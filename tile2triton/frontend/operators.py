@@ -28,7 +28,7 @@ from tile2triton.frontend.statics import is_named, note_value, plain
 from tile2triton.frontend.trees import operand_tree, option_tree, placed_at, tree_of
 from tile2triton.frontend.values import Buffer, Element, Pending
 from tile2triton.frontend.views import allocate_view
-from tile2triton.frontend.whole_operands import WholeOperand, call_whole
+from tile2triton.frontend.whole_operands import WholeOperand, call_whole, completed
 from tile2triton.frontend.whole_stages import PipelinedFrame
 from tile2triton.frontend.whole_stores import STORES, added_in_loop, stored
 from tile2triton.ops.base import Operator, no_problems
@@ -121,6 +121,8 @@ def _whole(
         ) from None
     if operator.name in STORES:
         arguments = (arguments[0], added_in_loop(operator.name, *arguments))
+    if operator.whole is not None and operator.whole.complete is not None:
+        keywords = completed(operator.whole.complete, arguments, dict(keywords))
     tree = ast.Call(
         ast.Attribute(ast.Name("T", ast.Load()), operator.name, ast.Load()),
         [operand_tree(one) for one in arguments],

@@ -413,6 +413,16 @@ def _call(name: str, *arguments: Any, **keywords: Any) -> Any:
     return call(name, arguments, keywords)
 
 
+def completed(
+    complete: Callable[..., dict[str, Any]], arguments: tuple[Any, ...], keywords: dict[str, Any]
+) -> dict[str, Any]:
+    """The options of a call, with those that follow from the names of extents."""
+    making = require("an operator of whole operands").making
+    given = [_value(one) for one in arguments]
+    named = {key: _value(one) for key, one in keywords.items()}
+    return {**keywords, **complete(making, *given, **named)}
+
+
 def _made(tree: ast.expr, make: Callable[[Making], Any]) -> Any:
     here().put(tree)
     making = require(f"`{ast.unparse(tree)}`").making

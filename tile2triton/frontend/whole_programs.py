@@ -29,13 +29,15 @@ class Outline:
 
 def declared(builder: Builder, name: str, outline: Outline) -> WholeOperand:
     """The whole operand that a tensor is; extents of 1 are broadcast and have no name."""
+    names = outline.names or tuple(f"{name}_{at}" for at in range(len(outline.shape)))
     shape = tuple(
-        Size(value) if value == 1 else _named_size(builder, f"{name}_{at}", value)
-        for at, value in enumerate(outline.shape)
+        Size(value) if value == 1 or wanted.isdigit() else _named_size(builder, wanted, value)
+        for value, wanted in zip(outline.shape, names, strict=True)
     )
-    for size, wanted in zip(shape, outline.names, strict=False):
-        if size.name:
-            builder.making.suggest(size, wanted, is_said=True)
+    if outline.names:
+        for size in shape:
+            if size.name:
+                builder.making.suggest(size, size.name, is_said=True)
     trees = tuple(size.tree for size in shape)
     builder.facts.tensors[name] = Tensor(name, trees, outline.dtype)
     builder.immutable.add(name)

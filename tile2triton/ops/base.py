@@ -28,6 +28,8 @@ class WholeForm:
     surface: Callable[..., Any]
     make: Callable[..., Any]
     reference: Callable[..., Any]
+    # Options that follow from the names of extents, which the program then says itself.
+    complete: Callable[..., dict[str, Any]] | None = None
 
     @functools.cached_property
     def signature(self) -> inspect.Signature:

@@ -95,11 +95,6 @@ def _is_transposed(
         return said
     if not all(fits):
         return fits[1]
-    names = {making.sizes.name_of(size.name) for size in (above, last)}
-    own = making.sizes.name_of(depth.name)
-    if own in names and len(names) == 2 and making.is_said(depth):
-        # Annotations give the extents names, which say which of them is meant.
-        return making.sizes.name_of(last.name) == own
     raise making.refuse(
         "T2T822",
         "T.gemm could contract with either dimension of its second operand",
@@ -151,6 +146,28 @@ def _batches(making: Making, left: Whole, right: Whole) -> tuple[tuple[Size, ...
     return tuple(batch), groups
 
 
+def complete(
+    making: Making,
+    A: Operand,
+    B: Operand,
+    transpose_A: bool = False,
+    transpose_B: bool | None = None,
+) -> dict[str, bool]:
+    """Which dimension of B is contracted, where both would fit and names decide."""
+    if transpose_B is not None or not (isinstance(A, Whole) and isinstance(B, Whole)):
+        return {}
+    if A.rank < 2 or B.rank < 2:
+        return {}
+    depth = A.shape[-2] if transpose_A else A.shape[-1]
+    above, last = B.shape[-2:]
+    own = making.sizes.name_of(depth.name)
+    names = [making.sizes.name_of(size.name) for size in (above, last)]
+    if above.value == last.value == depth.value and making.is_said(depth):
+        if names.count(own) == 1:
+            return {"transpose_B": names[1] == own}
+    return {}
+
+
 def reference(A: Any, B: Any, transpose_A: bool = False, transpose_B: bool | None = None) -> Any:
     """In float64, so that no order of sums is preferred."""
     a = np.asarray(A, np.float64)
@@ -165,4 +182,4 @@ def reference(A: Any, B: Any, transpose_A: bool = False, transpose_B: bool | Non
     return a @ b
 
 
-FORM = WholeForm(gemm, make, reference)
+FORM = WholeForm(gemm, make, reference, complete)
