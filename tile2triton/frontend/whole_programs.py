@@ -160,9 +160,10 @@ def _names_of_extents(builder: Builder) -> dict[str, str]:
         first = sizes.name_of(name)
         if first not in chosen:
             wanted = suggested.get(first, _by_place(facts.tensors.values(), name))
-            free = next((one for one in wanted if one not in taken), wanted[0])
+            # An extent may keep the name that it has.
+            free = next((one for one in wanted if one == first or one not in taken), wanted[0])
             count = 0
-            while free in taken:
+            while free in taken and free != first:
                 count += 1
                 free = f"{wanted[0]}_{count}"
             taken.add(free)
