@@ -275,7 +275,9 @@ class WholeOperand:
         inside = trees[0] if len(trees) == 1 else ast.Tuple(trees, ast.Load())
         tree = ast.Subscript(self.tree, inside, ast.Load())
         chosen = tuple(_plain_index(item) for item in items)
-        is_all = all(item is ... or item == slice(None) for item in items)
+        is_all = all(
+            item is ... or (isinstance(item, slice) and item == slice(None)) for item in items
+        )
         made: WholeOperand = _made(tree, lambda making: sliced(making, self.whole, chosen))
         made.place = Place(self.place.base, self.place.tile, is_part=not is_all)
         return made
