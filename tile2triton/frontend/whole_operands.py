@@ -275,9 +275,7 @@ class WholeOperand:
         inside = trees[0] if len(trees) == 1 else ast.Tuple(trees, ast.Load())
         tree = ast.Subscript(self.tree, inside, ast.Load())
         chosen = tuple(_plain_index(item) for item in items)
-        is_all = all(
-            item is ... or (isinstance(item, slice) and item == slice(None)) for item in items
-        )
+        is_all = all(map(_is_all, items))
         made: WholeOperand = _made(tree, lambda making: sliced(making, self.whole, chosen))
         made.place = Place(self.place.base, self.place.tile, is_part=not is_all)
         return made
@@ -310,7 +308,7 @@ class WholeOperand:
                 "for x[..., i:i + tile_size, :]",
             )
         shape[place] = size
-        is_all = all(is_of_loop(one) or one is ... or one == slice(None) for one in items)
+        is_all = all(is_of_loop(one) or _is_all(one) for one in items)
         tree = self.tree if is_all else whole.tree
         found = WholeOperand(tree, replace(whole.whole, shape=tuple(shape)))
         found.place = Place(self.place.base, size, is_part=not is_all)
@@ -349,6 +347,13 @@ def is_of_loop(item: Any) -> bool:
     if isinstance(item.stop, TileIndex) and not isinstance(item.start, TileIndex):
         raise item.stop.refusal()
     return isinstance(item.start, TileIndex)
+
+
+def _is_all(item: Any) -> bool:
+    """Whether an index takes all of a dimension."""
+    if isinstance(item, slice):
+        return item.start is item.stop is item.step is None
+    return item is ...
 
 
 def _keeps(item: Any) -> bool:
