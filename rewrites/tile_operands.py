@@ -32,6 +32,7 @@ from rewrites.operands.multiply_vectors import multiply_vectors
 from rewrites.operands.online import hoist_factors
 from rewrites.operands.plan import Output, Plan, plan_of
 from rewrites.operands.plan_scans import has_scans, plan_scans
+from rewrites.operands.powers import with_powers_of_two
 from rewrites.operands.rename_bound import rename_bound
 from rewrites.operands.sizes import Sizes
 from rewrites.operands.split import split_kernels
@@ -84,6 +85,7 @@ def _outputs(
     ]
     roots = multiply_vectors(making.terms, roots)
     roots = hoist_factors(making.terms, rename_bound(making.terms, roots))
+    roots = with_powers_of_two(making.terms, roots)
     return [
         Output(tensor, root, own, node)
         for tensor, root, own in zip(facts.stored, roots, axes, strict=True)

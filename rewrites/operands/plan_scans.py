@@ -1,12 +1,12 @@
 """How the axes of a program with scans are run over: columns by the grid, a scan index by index.
 
-Each program has some columns, one for each thread where there are enough of them, and holds the
-state of each of them in registers. What is reduced for each column, such as the state's own
-dimension, lies in one thread.
+Each program is a warp that has some columns, and holds the state of each of them in registers. What
+is reduced for each column, such as the state's own dimension, lies in few threads.
 """
 
 import ast
 
+from rewrites.dtypes import BY_NAME
 from rewrites.environment import next_power_of_two
 from rewrites.errors import refuse
 from rewrites.facts import Facts
@@ -20,6 +20,8 @@ WARP = 32
 STATE = 64
 # From so many warps on, a GPU is busy, and a thread may have several columns.
 MANY_WARPS = 8192
+# The copies of so many indices, less one, are under way.
+STAGES = 4
 # At most so many elements are reduced for each column.
 WHOLE = 4096
 
@@ -48,16 +50,38 @@ class _Planning:
 
     def made(self) -> Plan:
         self._check()
-        # What is reduced for each column comes first, so that the threads of a warp lie along
-        # the columns and each of them has all of it.
-        for axis in self.whole:
-            self.plan.places[axis] = Place("whole", axis.size)
-        for axis, block in self._blocks().items():
-            place = Place("tile", block) if block.value > 1 else Place("grid", axis.size)
-            self.plan.places[axis] = place
+        columns = {
+            axis: Place("tile", block) if block.value > 1 else Place("grid", axis.size)
+            for axis, block in self._blocks().items()
+        }
+        whole = {axis: Place("whole", axis.size) for axis in self.whole}
+        # Triton lays the threads of a warp along the last dimension, where each is to have a
+        # column; but a tile of all of it that is loaded brings a layout of its own.
+        is_laid_out = any(map(self._is_loaded_once, self.found))
+        self.plan.places = {**columns, **whole} if is_laid_out else {**whole, **columns}
         for axis in self.scanned:
             self.plan.places[axis] = Place("step", axis.size)
         return self.plan
+
+    def _is_loaded_once(self, term: Term) -> bool:
+        """Whether a term is a tile of columns and what is reduced, loaded before the loop."""
+        return (
+            term.kind == "load"
+            and not self.scanned.keys() & term.axes
+            and not term.axes.isdisjoint(self.columns)
+            and not term.axes.isdisjoint(self.whole)
+        )
+
+    def _bytes(self) -> int:
+        """The size of the smallest elements that are loaded at each index."""
+        sizes = [
+            BY_NAME[term.dtype].bits // 8
+            for term in self.found
+            if term.kind == "load"
+            and self.scanned.keys() & term.axes
+            and not term.axes.isdisjoint(self.columns)
+        ]
+        return max(1, min(sizes, default=4))
 
     def _check(self) -> None:
         for term in self.scans:
@@ -90,8 +114,9 @@ class _Planning:
         state = 1
         for axis in self.whole:
             state *= next_power_of_two(axis.size.value)
-        # Several columns a thread make wider loads, where that leaves enough warps.
-        room = WARP
+        # Loads of 4 bytes and more are copied ahead of time. Still more columns a thread make
+        # wider loads, where that leaves enough warps.
+        room = WARP * max(1, 4 // self._bytes())
         while state == 1 and room < 4 * WARP and columns > 2 * room * MANY_WARPS:
             room *= 2
         blocks: dict[Axis, Size] = {}
@@ -104,7 +129,7 @@ class _Planning:
         elements = state
         for block in blocks.values():
             elements *= block.value
-        threads = max(WARP, min(1024, next_power_of_two(-(-elements // STATE))))
+        threads = max(WARP, min(1024, next_power_of_two(elements) // STATE))
         self.plan.threads = self.schedule.threads or threads
-        self.plan.num_stages = self.schedule.num_stages or 1
+        self.plan.num_stages = self.schedule.num_stages or STAGES
         return {axis: blocks[axis] for axis in self.columns}
