@@ -16,6 +16,7 @@ from benchmarks.triton_kernels import (
     gemm,
     linear_attention,
     rows,
+    selective_scan,
     split_k_gemm,
 )
 from tests import oracles
@@ -80,6 +81,18 @@ def others() -> Iterator[tuple[str, Tensor, Tensor]]:
     q, k, v = random(2, 75, 2, 32), random(2, 75, 2, 32), random(2, 75, 2, 48)
     found = linear_attention.linear_attention(q, k, v, CHUNK=16, BLOCK_V=32, **OPTIONS)
     yield "linear attention", found, oracles.linear_attention(q, k, v)
+    yield from scans()
+
+
+def scans() -> Iterator[tuple[str, Tensor, Tensor]]:
+    x, delta = random(2, 21, 12), torch.rand(2, 21, 12).half()
+    rates, b, c = -torch.rand(12, 4), random(2, 21, 4), random(2, 21, 4)
+    given = (x, delta, rates, b, c)
+    expected = oracles.selective_scan(*given)
+    found = selective_scan.sequential(*given, BLOCK_D=8, STAGES=2, num_warps=1)
+    yield "sequential scan", found, expected
+    found = selective_scan.associative(*given, BLOCK_D=8, CHUNK=16, num_warps=4)
+    yield "associative scan", found, expected
 
 
 if __name__ == "__main__":

@@ -66,3 +66,15 @@ def linear_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     queries, keys, values = (exact(x).transpose(1, 2) for x in (q, k, v))
     scores = (queries @ keys.transpose(-1, -2)).tril()
     return (scores @ values).transpose(1, 2)
+
+
+def selective_scan(x: Tensor, delta: Tensor, rates: Tensor, b: Tensor, c: Tensor) -> Tensor:
+    """h_t = exp(delta_t rates) h_{t-1} + delta_t x_t b_t, y_t = c_t h_t, step by step."""
+    x, delta, rates, b, c = (one.double() for one in (x, delta, rates, b, c))
+    state = torch.zeros(x.shape[0], *rates.shape, dtype=torch.float64)
+    rows = []
+    for t in range(x.shape[1]):
+        added = (delta[:, t] * x[:, t])[..., None] * b[:, t, None, :]
+        state = torch.exp(delta[:, t, :, None] * rates) * state + added
+        rows.append((state * c[:, t, None, :]).sum(-1))
+    return torch.stack(rows, 1)

@@ -1,4 +1,4 @@
-"""T.relu, T.gelu and T.silu of whole operands."""
+"""T.relu, T.gelu, T.silu and T.softplus of whole operands."""
 
 import math
 from typing import Any
@@ -19,6 +19,10 @@ def gelu(x: Any, approximate: str = "none") -> Any:
 
 def silu(x: Any) -> Any:
     """x times the sigmoid of x."""
+
+
+def softplus(x: Any) -> Any:
+    """The logarithm of 1 + exp(x), for x of any size."""
 
 
 def make_relu(making: Making, x: Operand) -> Whole:
@@ -46,6 +50,12 @@ def make_silu(making: Making, x: Operand) -> Whole:
     return making.pointwise("*", x, making.pointwise("T.sigmoid", x))
 
 
+def make_softplus(making: Making, x: Operand) -> Whole:
+    away = making.pointwise("-x", making.pointwise("T.abs", x))
+    rest = making.pointwise("T.log1p", making.pointwise("T.exp", away))
+    return making.pointwise("+", making.pointwise("T.max", x, 0), rest)
+
+
 def reference_relu(x: Any) -> Any:
     return np.maximum(x, 0)
 
@@ -62,8 +72,13 @@ def reference_silu(x: Any) -> Any:
     return x / (1 + np.exp(-x))
 
 
+def reference_softplus(x: Any) -> Any:
+    return np.logaddexp(np.asarray(x, np.float64), 0)
+
+
 OPERATORS = (
     Operator(relu, "whole", whole=WholeForm(relu, make_relu, reference_relu)),
     Operator(gelu, "whole", whole=WholeForm(gelu, make_gelu, reference_gelu)),
     Operator(silu, "whole", whole=WholeForm(silu, make_silu, reference_silu)),
+    Operator(softplus, "whole", whole=WholeForm(softplus, make_softplus, reference_softplus)),
 )
