@@ -9,10 +9,9 @@ from rewrites.operands.terms import Axis, Term, Terms
 
 WHERE = "T.if_then_else"
 INFINITY = float("inf")
-IDENTITIES = {"sum": 0.0, "max": -INFINITY, "min": INFINITY}
 
 
-def guarded(terms: Terms, term: Term, axis: Axis, identity: float) -> Term:
+def guarded(terms: Terms, term: Term, axis: Axis, identity: int | float) -> Term:
     """The term where the axis is within its extent, and what changes no result behind it.
 
     The test goes to where it is cheapest and shared: a mask on u does for exp2(u - w), since that
@@ -21,9 +20,9 @@ def guarded(terms: Terms, term: Term, axis: Axis, identity: float) -> Term:
     if axis not in term.axes:
         return term
     if term.kind == "load" and identity == 0:
-        if any(index.kind == "axis" and index.detail == axis for index in term.operands):
+        if _ends_with(terms, term, axis):
             return term
-    if term.kind == "cast":
+    if term.kind == "cast" and (identity == 0 or is_float(term.operands[0].dtype)):
         inside = guarded(terms, term.operands[0], axis, identity)
         if inside is term.operands[0]:
             return term
@@ -41,7 +40,17 @@ def guarded(terms: Terms, term: Term, axis: Axis, identity: float) -> Term:
     return made
 
 
-def _inner_guard(terms: Terms, term: Term, axis: Axis, identity: float) -> Term | None:
+def _ends_with(terms: Terms, load: Term, axis: Axis) -> bool:
+    """Whether a tensor ends where the axis does, so that a load reads 0 behind it."""
+    return any(
+        index.kind == "axis"
+        and index.detail == axis
+        and terms.extents.get((str(load.detail), at)) == axis.size
+        for at, index in enumerate(load.operands)
+    )
+
+
+def _inner_guard(terms: Terms, term: Term, axis: Axis, identity: int | float) -> Term | None:
     if term.detail in ("T.exp2", "T.exp") and identity == 0:
         return terms.like(term, (guarded(terms, term.operands[0], axis, -INFINITY),))
     if term.detail == "-" and abs(identity) == INFINITY:
@@ -59,7 +68,13 @@ def _inner_guard(terms: Terms, term: Term, axis: Axis, identity: float) -> Term 
             return terms.like(term, (guarded(terms, left, axis, identity), right))
     if term.detail == WHERE:
         test, yes, no = term.operands
-        if no.kind == "number" and no.detail == identity and axis in test.axes:
+        is_masked = no.kind == "number" and no.detail == identity
+        # Behind the end a mask that is loaded is False.
+        if is_masked and any(
+            one.kind == "load" and _ends_with(terms, one, axis) for one in conjuncts(test)
+        ):
+            return term
+        if is_masked and axis in test.axes:
             # A mask of the user's that says the same value takes the end of the extent in.
             inside = terms.apply("<", (terms.position(axis), terms.size(axis.size)), "bool")
             both = terms.apply("&", (inside, test), "bool")

@@ -4,7 +4,7 @@ import ast
 
 from rewrites.operands.body import Body, Held, subscript
 from rewrites.operands.online import Running
-from rewrites.operands.streams import StreamLoop, how_of, indices, is_extreme
+from rewrites.operands.streams import StreamLoop, assigned, how_of, indices, is_extreme
 from rewrites.operands.terms import Axis, Size, Term, subterms
 from rewrites.operands.tiles import Tiles
 
@@ -50,7 +50,7 @@ class Merging(StreamLoop):
         maxima = [one.term for one in self.running if one.term in set(subterms(base))]
         axes = self.held[maxima[0]].axes
         sizes = self.sizes(self.held[maxima[0]])
-        lanes = dict(zip(axes, "ijkl", strict=False))
+        lanes = dict(zip(axes, self.tiles.counters, strict=False))
         index = indices(axes, lanes)
         old = {term: self.held[term].name for term in maxima}
         own = {term: parts[term].name for term in maxima}
@@ -64,12 +64,12 @@ class Merging(StreamLoop):
             both = writer.tree(
                 "T.max(a, b)", a=subscript(old[term], index), b=subscript(own[term], index)
             )
-            statements.append(_assigned(new[term], index, both))
+            statements.append(assigned(new[term], index, both))
         after = self.with_maxima(base, new, index, inside, lanes)
         for tile, values in zip(made, (old, own), strict=True):
             before = self.with_maxima(base, values, index, inside, lanes)
-            statements.append(_assigned(tile, index, self.scale(base, before, after)))
-        statements += [_assigned(old[term], index, subscript(new[term], index)) for term in maxima]
+            statements.append(assigned(tile, index, self.scale(base, before, after)))
+        statements += [assigned(old[term], index, subscript(new[term], index)) for term in maxima]
         self.each(inside, axes, statements)
         rescale, part_scale = (Held(tile, axes, not axes) for tile in made)
         return rescale, part_scale
@@ -82,15 +82,9 @@ class Merging(StreamLoop):
         inside: Body,
         scales: tuple[Held, Held] | None = None,
     ) -> None:
-        lanes = dict(zip(held.axes, "ijkl", strict=False))
+        lanes = dict(zip(held.axes, self.tiles.counters, strict=False))
         operands = {"a": held.element(lanes), "b": part.element(lanes)}
         if scales is not None:
             operands |= {"c": scales[0].element(lanes), "d": scales[1].element(lanes)}
         value = self.writer.tree(template, **operands)
-        self.each(inside, held.axes, [_assigned(held.name, indices(held.axes, lanes), value)])
-
-
-def _assigned(tile: str, index: list[ast.expr], value: ast.expr) -> ast.stmt:
-    target = subscript(tile, index)
-    target.ctx = ast.Store()
-    return ast.Assign([target], value)
+        self.each(inside, held.axes, [assigned(held.name, indices(held.axes, lanes), value)])

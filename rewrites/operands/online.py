@@ -1,23 +1,47 @@
 """Reductions along one axis that need each other: which can run in one loop, and how.
 
 A sum whose terms are made with the result of another reduction over the same axis would need a
-second loop. Two rules of algebra save it:
+second loop. Rules of algebra save it:
 
 - a factor that does not depend on the axis stands outside of the sum: sum(x / s) = sum(x) / s;
-- exp2(u - w), where w is made of maxima over the axis, is a running sum: when w grows to v, what
-  was summed is multiplied by exp2(w - v). This is Milakov and Gimelshein, "Online normalizer
-  calculation for softmax" (2018), for any w and any factor beside it.
+- exp(u - w), where w is made of maxima over the axis, is a running sum: when w grows to v, what
+  was summed is multiplied by exp(w - v). This is Milakov and Gimelshein, "Online normalizer
+  calculation for softmax" (2018), for any w and any factor beside it;
+- what counts only where u is the maximum of u starts anew when the maximum grows: the index of it;
+- of sum((u - w)²), where w is the mean of u, the mean of what was seen does instead of w: when it
+  moves to v, count * (w - v)² is added. This is Welford's rule as Chan, Golub and LeVeque have it.
 """
 
+import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from rewrites.dtypes import BY_NAME, is_float
 from rewrites.operands.terms import Axis, Term, Terms, how_reduced, reduced_axis, subterms
 
 
 def hoist_factors(terms: Terms, outputs: list[Term]) -> list[Term]:
     """The outputs, with constant factors outside of sums and dots."""
-    return rebuilt(terms, outputs, lambda term: _hoisted(terms, term))
+    return rebuilt(terms, outputs, lambda term: _hoisted(terms, _distributed(terms, term)))
+
+
+def _distributed(terms: Terms, term: Term) -> Term:
+    """exp(u * c - w * c) for exp((u - w) * c), where w has fewer axes than u."""
+    if term.kind != "apply" or term.detail not in ("T.exp", "T.exp2"):
+        return term
+    (power,) = term.operands
+    if power.kind != "apply" or power.detail not in ("*", "/"):
+        return term
+    difference, factor = power.operands
+    if power.detail == "*" and factor.kind == "apply" and factor.detail == "-":
+        difference, factor = factor, difference
+    if difference.kind != "apply" or difference.detail != "-" or len(difference.operands) != 2:
+        return term
+    u, w = difference.operands
+    if not (w.axes < u.axes and factor.axes <= w.axes):
+        return term
+    sides = [terms.apply(str(power.detail), (side, factor), power.dtype) for side in (u, w)]
+    return terms.like(term, (terms.apply("-", tuple(sides), difference.dtype),))
 
 
 def rebuilt(
@@ -112,12 +136,19 @@ def _is_positive(factor: Term) -> bool:
 class Running:
     """A reduction in a loop: in which loop over the axis, and what its running value follows.
 
-    `base` is the w of exp2(u - w): the accumulator is rescaled when it changes.
+    When `base` changes, the accumulator is brought up to date as the rule says:
+
+    | rule | `base` | the accumulator |
+    |---|---|---|
+    | "T.exp2", "T.exp" | the w of exp(u - w) | is multiplied by exp of how much w grew |
+    | "==" | a maximum or minimum of u | starts anew |
+    | "mean" | the mean of u | has the square of its move added, times the count |
     """
 
     term: Term
     level: int
     base: Term | None = None
+    rule: str = ""
 
 
 def planned(axis: Axis, reductions: list[Term]) -> list[Running]:
@@ -129,11 +160,15 @@ def planned(axis: Axis, reductions: list[Term]) -> list[Running]:
             made[term] = Running(term, 0)
             continue
         level = max(made[one].level for one in inner)
-        base = _base(term, axis, inner, made)
-        if base is not None:
-            made[term] = Running(term, level, base)
-        else:
+        found = _followed(term, axis, inner)
+        is_new = found is None or any(
+            one.base is found[0] and one.rule != found[1] for one in made.values()
+        )
+        # What follows another value in the loop is up to date only behind it.
+        if found is None or is_new or any(made[one].base is not None for one in inner):
             made[term] = Running(term, level + 1)
+        else:
+            made[term] = Running(term, level, *found)
     return list(made.values())
 
 
@@ -142,12 +177,75 @@ def _inner(term: Term, known: dict[Term, Running]) -> list[Term]:
     return [one for one in subterms(*term.operands) if one in known]
 
 
-def _base(term: Term, axis: Axis, inner: list[Term], made: dict[Term, Running]) -> Term | None:
-    """The w of the one exp2(u - w) through which a sum depends on maxima over its axis."""
-    if not all(is_maximum(one) for one in inner):
-        return None
+def _followed(term: Term, axis: Axis, inner: list[Term]) -> tuple[Term, str] | None:
+    """What a reduction follows in a loop, and by which rule."""
+    if all(how_reduced(one)[0] in ("max", "min") for one in inner):
+        extreme = _hit(term, inner)
+        if extreme is not None:
+            return extreme, "=="
     if how_reduced(term)[0] != "sum":
         return None
+    if all(is_maximum(one) for one in inner) and len({one.axes for one in inner}) == 1:
+        return _rescaled(term, axis, inner)
+    return _centered(term, axis, inner)
+
+
+def _hit(term: Term, inner: list[Term]) -> Term | None:
+    """The extreme of u, where a reduction counts only what has u == extreme."""
+    (operand,) = term.operands[:1]
+    if len(inner) != 1 or term.kind != "reduce":
+        return None
+    if not (operand.kind == "apply" and operand.detail == "T.if_then_else"):
+        return None
+    test, value, other = operand.operands
+    (extreme,) = inner
+    is_hit = test.kind == "apply" and test.detail == "==" and test.operands[1] is extreme
+    is_hit = is_hit and test.operands[0] is extreme.operands[0]
+    if is_hit and not set(subterms(value)) & set(inner) and is_identity(other, term):
+        return extreme
+    return None
+
+
+def is_identity(term: Term, reduction: Term) -> bool:
+    """Whether a term changes nothing in a reduction."""
+    return term.kind == "number" and term.detail == identity(how_reduced(reduction)[0], term.dtype)
+
+
+def identity(how: str, dtype: str) -> int | float:
+    """What changes nothing in a reduction of a type."""
+    if how == "sum":
+        return 0.0 if is_float(dtype) else 0
+    if is_float(dtype):
+        return -math.inf if how == "max" else math.inf
+    bits = BY_NAME[dtype].bits
+    is_signed = BY_NAME[dtype].kind == "int"
+    if how == "max":
+        return -(2 ** (bits - 1)) if is_signed else 0
+    return 2 ** (bits - is_signed) - 1
+
+
+def _centered(term: Term, axis: Axis, inner: list[Term]) -> tuple[Term, str] | None:
+    """The mean of u, of a sum of (u - mean)²."""
+    (square,) = term.operands[:1]
+    if term.kind != "reduce" or square.kind != "apply" or square.detail != "*":
+        return None
+    difference, same = square.operands
+    if difference is not same or difference.kind != "apply" or difference.detail != "-":
+        return None
+    if len(difference.operands) != 2 or len(inner) != 1:
+        return None
+    u, mean = difference.operands
+    (total,) = inner
+    if mean.kind != "apply" or mean.detail != "/" or mean.operands[0] is not total:
+        return None
+    count = mean.operands[1]
+    is_count = count.kind in ("size", "number") and count.detail in (axis.size, axis.size.value)
+    is_mean = how_reduced(total)[0] == "sum" and total.operands == (u,) and is_count
+    return (mean, "mean") if is_mean else None
+
+
+def _rescaled(term: Term, axis: Axis, inner: list[Term]) -> tuple[Term, str] | None:
+    """The w of the one exp(u - w) through which a sum depends on maxima over its axis."""
     operands = [_rounded(side) for side in term.operands]
     found = [_exponential(side, axis, set(inner)) for side in operands]
     bases = [base for base in found if base is not None]
@@ -161,8 +259,8 @@ def is_maximum(term: Term) -> bool:
     return term.kind == "reduce" and how_reduced(term)[0] == "max"
 
 
-def _exponential(term: Term, axis: Axis, inner: set[Term]) -> Term | None:
-    """The w of exp2(u - w), where the term is a product with it as the one that w is in."""
+def _exponential(term: Term, axis: Axis, inner: set[Term]) -> tuple[Term, str] | None:
+    """The w of exp(u - w), where the term is a product with it as the one that w is in."""
     if term.kind == "apply" and term.detail == "*":
         left, right = term.operands
         for one, other in ((left, right), (right, left)):
@@ -170,10 +268,10 @@ def _exponential(term: Term, axis: Axis, inner: set[Term]) -> Term | None:
             if base is not None and not set(subterms(other)) & inner:
                 return base
         return None
-    if term.kind == "apply" and term.detail == "T.exp2":
+    if term.kind == "apply" and term.detail in ("T.exp", "T.exp2"):
         (power,) = term.operands
-        if power.kind == "apply" and power.detail == "-":
+        if power.kind == "apply" and power.detail == "-" and len(power.operands) == 2:
             u, w = power.operands
             if axis not in w.axes and not set(subterms(u)) & inner:
-                return w
+                return w, str(term.detail)
     return None

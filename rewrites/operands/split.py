@@ -12,8 +12,8 @@ from rewrites.facts import Tensor
 from rewrites.operands.body import Body, Held, subscript
 from rewrites.operands.grid import Grid
 from rewrites.operands.merging import Merging
-from rewrites.operands.streams import store_outputs, stream
-from rewrites.operands.terms import Axis, Term
+from rewrites.operands.streams import POWERS, store_outputs, stream
+from rewrites.operands.terms import Axis, Term, subterms
 from rewrites.operands.tiles import Tiles
 from rewrites.quote import literal, name, place
 
@@ -23,7 +23,12 @@ def split_kernels(tiles: Tiles) -> list[ast.With]:
     plan, writer = tiles.plan, tiles.writer
     ((axis, parts),) = plan.splits.items()
     running = plan.loops[axis]
-    if any(one.level for one in running) or len(plan.loops) > 1:
+    bases = {one.base for one in running if one.base is not None}
+    followed = [one.term for base in bases for one in running if one.term in subterms(base)]
+    is_simple = len(followed) == len(set(followed)) and all(
+        one.rule in ("", *POWERS) for one in running
+    )
+    if any(one.level for one in running) or len(plan.loops) > 1 or not is_simple:
         raise refuse(
             writer.node,
             "T2T878",

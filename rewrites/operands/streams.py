@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from rewrites.operands.body import Body, Held, subscript
 from rewrites.operands.guards import (
-    IDENTITIES,
     WHERE,
     conditions,
     guarded,
@@ -14,12 +13,14 @@ from rewrites.operands.guards import (
     without,
 )
 from rewrites.operands.limits import limit_of
-from rewrites.operands.online import Running, is_maximum, rebuilt
+from rewrites.operands.online import Running, identity, rebuilt
 from rewrites.operands.plan import Output, Plan
 from rewrites.operands.steps import step
 from rewrites.operands.terms import Axis, Size, Term, how_reduced, subterms
 from rewrites.operands.tiles import Tiles
 from rewrites.quote import literal, name, place
+
+POWERS = ("T.exp", "T.exp2")
 
 
 def stream(tiles: Tiles, axis: Axis, body: Body) -> None:
@@ -100,6 +101,8 @@ class StreamLoop:
         self.running = running
         self.body = body
         self.held: dict[Term, Held] = {}
+        # The means that squares are taken from, as far as the loop has seen.
+        self.means: dict[Term, str] = {}
         # Whether tiles end where the extent does.
         self.is_even = False
 
@@ -125,13 +128,10 @@ class StreamLoop:
             axes = tuple(self.plan.lanes(term.axes))
         sizes = [self.plan.places[axis].block for axis in axes] or [Size(1)]
         tile = self.tiles.new_tile(self.body, term, sizes)
-        identity = IDENTITIES[how_of(term)]
-        if identity == 0:
+        if identity_of(term) == 0:
             self.writer.put(self.body, "T.clear(tile)", tile=tile)
         else:
-            value = self.writer.tree("T.infinity(dtype)", dtype=literal(term.dtype))
-            if identity < 0:
-                value = ast.UnaryOp(ast.USub(), value)
+            value = self.tiles.number(identity_of(term))
             self.writer.put(self.body, "T.fill(tile, value)", tile=tile, value=value)
         return Held(tile, axes, is_cell=not axes)
 
@@ -225,7 +225,7 @@ class StreamLoop:
     def _needs_guards(self) -> bool:
         """Whether elements behind the end of the extent would count."""
         return any(
-            guarded(self.terms, operand, self.axis, IDENTITIES[how_of(one.term)]) is not operand
+            guarded(self.terms, operand, self.axis, identity_of(one.term)) is not operand
             for one in self.running
             for operand in one.term.operands
         )
@@ -250,7 +250,7 @@ class StreamLoop:
         self.tiles.count_uses([x for several in operands.values() for x in several])
         self._maxima(inside, operands)
         for one in self.running:
-            if not is_extreme(one.term):
+            if not is_extreme(one.term) or one.base is not None:
                 self._add(one, operands[one.term], inside)
         header = writer.tree("T.Pipelined(a, b)", a=part.start, b=part.stop)
         assert isinstance(header, ast.Call)
@@ -271,9 +271,9 @@ class StreamLoop:
                 if tests:
                     operands = without(self.terms, operands, tests, list(self.held))
             elif not self.is_even:
-                identity = IDENTITIES[how_of(one.term)]
-                operands = [guarded(self.terms, x, self.axis, identity) for x in operands]
-            if one.base is not None and self.may_be_hidden(one.base):
+                nothing = identity_of(one.term)
+                operands = [guarded(self.terms, x, self.axis, nothing) for x in operands]
+            if one.base is not None and one.rule in POWERS and self.may_be_hidden(one.base):
                 operands = self._shifted(operands, one.base)
             made[one.term] = tuple(operands)
         return made
@@ -304,63 +304,83 @@ class StreamLoop:
     def _maxima(self, inside: Body, operands: dict[Term, tuple[Term, ...]]) -> None:
         """Bring the running maxima up to date, and find what sums are rescaled by."""
         bases = list(dict.fromkeys(one.base for one in self.running if one.base is not None))
-        followed = {term for base in bases for term in subterms(base)}
+        found = {base: self.extremes(base) for base in bases}
+        followed = {term for terms in found.values() for term in terms}
         self.rescales: dict[Term, Held] = {}
         for one in self.running:
-            if not is_extreme(one.term):
+            if not is_extreme(one.term) or one.base is not None:
                 continue
             held = self.held[one.term]
             (operand,) = operands[one.term]
             if one.term not in followed:
                 self.tiles.reduce_into(one.term, operand, inside, held.name, clear=False)
                 inside.known[one.term] = held
-        for base in bases:
-            self._follow(base, inside, operands)
+        # Those of one shape are updated together.
+        for axes in dict.fromkeys(self.held[term].axes for term in followed):
+            extremes = [term for term in self.held if term in followed]
+            extremes = [term for term in extremes if self.held[term].axes == axes]
+            own = [base for base in bases if set(found[base]) & set(extremes)]
+            self._follow(own, extremes, inside, operands)
 
-    def _follow(self, base: Term, inside: Body, operands: dict[Term, tuple[Term, ...]]) -> None:
-        """`rescale = exp2(w - v)`, where the maxima grow so that w becomes v."""
-        maxima = [one.term for one in self.running if one.term in set(subterms(base))]
-        maxima = [term for term in maxima if is_maximum(term)]
+    def extremes(self, base: Term) -> list[Term]:
+        """The running maxima and minima that a value is made of."""
+        inside = set(subterms(base))
+        return [one.term for one in self.running if one.term in inside and is_extreme(one.term)]
+
+    def _follow(
+        self,
+        bases: list[Term],
+        extremes: list[Term],
+        inside: Body,
+        operands: dict[Term, tuple[Term, ...]],
+    ) -> None:
+        """`rescale = exp2(w - v)`, where maxima grow so that w becomes v."""
         writer = self.writer
-        statements: list[ast.stmt] = []
-        old: dict[Term, str] = {}
-        new: dict[Term, str] = {}
-        axes: tuple[Axis, ...] = ()
-        for term in maxima:
-            held = self.held[term]
-            axes = held.axes
-            sizes = [self.plan.places[axis].block for axis in axes] or [Size(1)]
-            fresh = writer.tile(inside, f"new_{held.name.removeprefix('row_')}", sizes, term.dtype)
-            (operand,) = operands[term]
-            self.tiles.reduce_into(term, operand, inside, fresh, clear=True)
-            old[term], new[term] = held.name, fresh
+        axes = self.held[extremes[0]].axes
         sizes = [self.plan.places[axis].block for axis in axes] or [Size(1)]
-        rescale = writer.tile(inside, "rescale", sizes, "float32")
         lanes = dict(zip(axes, self.tiles.counters, strict=False))
         index = indices(axes, lanes)
-        for term in maxima:
-            target = subscript(new[term], index)
-            target.ctx = ast.Store()
+        old = {term: self.held[term].name for term in extremes}
+        new: dict[Term, str] = {}
+        statements: list[ast.stmt] = []
+        for term in extremes:
+            wanted = f"new_{old[term].removeprefix('row_')}"
+            new[term] = writer.tile(inside, wanted, sizes, term.dtype)
+            (operand,) = operands[term]
+            self.tiles.reduce_into(term, operand, inside, new[term], clear=True)
             both = writer.tree(
-                "T.max(a, b)", a=subscript(old[term], index), b=subscript(new[term], index)
+                f"T.{how_of(term)}(a, b)",
+                a=subscript(old[term], index),
+                b=subscript(new[term], index),
             )
-            statements.append(ast.Assign([target], both))
-        before = self.with_maxima(base, old, index, inside, lanes)
-        after = self.with_maxima(base, new, index, inside, lanes)
-        target = subscript(rescale, index)
-        target.ctx = ast.Store()
-        statements.append(ast.Assign([target], self.scale(base, before, after)))
-        for term in maxima:
-            target = subscript(old[term], index)
-            target.ctx = ast.Store()
-            statements.append(ast.Assign([target], subscript(new[term], index)))
+            statements.append(assigned(new[term], index, both))
+        for base in bases:
+            is_scaled = self.rule_of(base) in POWERS
+            wanted, dtype = ("rescale", "float32") if is_scaled else ("is_new", "bool")
+            tile = writer.tile(inside, wanted, sizes, dtype)
+            before, after = (
+                self.with_maxima(base, values, index, inside, lanes) for values in (old, new)
+            )
+            statements.append(assigned(tile, index, self.scale(base, before, after)))
+            self.rescales[base] = Held(tile, axes, not axes)
+        for term in extremes:
+            statements.append(assigned(old[term], index, subscript(new[term], index)))
             inside.known[term] = self.held[term]
         self.each(inside, axes, statements)
-        self.rescales[base] = Held(rescale, axes)
+
+    def rule_of(self, base: Term) -> str:
+        """How what follows a value is brought up to date."""
+        return next(one.rule for one in self.running if one.base is base)
 
     def scale(self, base: Term, before: ast.expr, after: ast.expr) -> ast.expr:
-        """What a sum is multiplied by where its w grows: 0 while all that was seen is -inf."""
-        scaled = self.writer.tree("T.exp2(a - b)", a=before, b=after)
+        """What a sum is multiplied by where its w grows: 0 while all that was seen is -inf.
+
+        Of what counts only where something is the extreme: whether that is another one.
+        """
+        rule = self.rule_of(base)
+        if rule not in POWERS:
+            return self.writer.tree("a != b", a=before, b=after)
+        scaled = self.writer.tree(f"{rule}(a - b)", a=before, b=after)
         if not self.may_be_hidden(base):
             return scaled
         none = ast.UnaryOp(ast.USub(), self.writer.tree("T.infinity('float32')"))
@@ -396,31 +416,86 @@ class StreamLoop:
     def _add(self, one: Running, operands: tuple[Term, ...], inside: Body) -> None:
         """Add what a tile contributes to a sum or a matrix product."""
         held = self.held[one.term]
-        if one.base is not None:
-            self._rescale(held, self.rescales[one.base], inside)
+        if one.rule == "mean":
+            self._move_mean(one, inside)
+        elif one.base is not None:
+            self._rescale(one, self.rescales[one.base], inside)
         if one.term.kind == "dot":
             product = self.terms.like(one.term, operands)
             self.tiles.dot(product, inside, into=held.name)
         else:
             self.tiles.reduce_into(one.term, operands[0], inside, held.name, clear=False)
+        inside.known[one.term] = held
 
-    def _rescale(self, held: Held, by: Held, inside: Body) -> None:
+    def _rescale(self, one: Running, by: Held, inside: Body) -> None:
+        """Multiply an accumulator, or start it anew."""
+        held = self.held[one.term]
         lanes = dict(zip(held.axes, self.tiles.counters, strict=False))
         index, factor = indices(held.axes, lanes), indices(by.axes, lanes)
-        target = subscript(held.name, index)
-        target.ctx = ast.Store()
-        product = self.writer.tree(
-            "a * b", a=subscript(held.name, index), b=subscript(by.name, factor)
+        kept, change = subscript(held.name, index), subscript(by.name, factor)
+        if one.rule in POWERS:
+            value = self.writer.tree("a * b", a=kept, b=change)
+        else:
+            nothing = self.tiles.number(identity_of(one.term))
+            value = self.writer.tree("T.if_then_else(b, c, a)", a=kept, b=change, c=nothing)
+        self.each(inside, held.axes, [assigned(held.name, index, value)])
+
+    def _move_mean(self, one: Running, inside: Body) -> None:
+        """Let the squares be those of the distance from the mean of what has been seen."""
+        writer = self.writer
+        base, held = one.base, self.held[one.term]
+        assert base is not None
+        total = self.held[base.operands[0]]
+        sizes = [self.plan.places[axis].block for axis in held.axes] or [Size(1)]
+        mean = self.means.get(base)
+        if mean is None:
+            mean = self.means[base] = writer.tile(self.body, "mean_so_far", sizes, base.dtype)
+            writer.put(self.body, "T.clear(tile)", tile=mean)
+        lanes = dict(zip(held.axes, self.tiles.counters, strict=False))
+        index = indices(held.axes, lanes)
+        moved = writer.tile(inside, "new_mean", sizes, base.dtype)
+        seen = inside.start(self.axis)
+        block = writer.constant(self.plan.places[self.axis].block)
+        count = writer.tree("seen + block", seen=seen, block=block)
+        if not self.is_even:
+            count = writer.tree("T.min(count, size)", count=count, size=self.axis.size.tree)
+        kept, new, old = (subscript(tile, index) for tile in (held.name, moved, mean))
+        sums = subscript(total.name, index)
+        values = (
+            (moved, writer.tree("sums / count", sums=sums, count=count)),
+            (
+                held.name,
+                writer.tree(
+                    "kept + (old - new) * (old - new) * seen",
+                    kept=kept,
+                    old=old,
+                    new=new,
+                    seen=seen,
+                ),
+            ),
+            (mean, new),
         )
-        self.each(inside, held.axes, [ast.Assign([target], product)])
+        self.each(inside, held.axes, [assigned(tile, index, value) for tile, value in values])
+        inside.known[base] = Held(mean, held.axes, not held.axes)
+
+
+def assigned(tile: str, index: list[ast.expr], value: ast.expr) -> ast.stmt:
+    """`tile[i] = value`"""
+    target = subscript(tile, index)
+    target.ctx = ast.Store()
+    return ast.Assign([target], value)
+
+
+def identity_of(term: Term) -> int | float:
+    """What changes nothing in a reduction."""
+    return identity(how_of(term), term.dtype)
 
 
 def common_conditions(running: list[Running]) -> set[Term]:
     """The conditions that hold wherever something counts in one of the reductions."""
     found = []
     for one in running:
-        identity = IDENTITIES[how_of(one.term)]
-        own = [conditions(operand, identity) for operand in one.term.operands]
+        own = [conditions(operand, identity_of(one.term)) for operand in one.term.operands]
         found.append(set().union(*own))
     return set.intersection(*found) if found else set()
 

@@ -117,6 +117,8 @@ class Terms:
 
     def __init__(self) -> None:
         self._known: dict[object, Term] = {}
+        # The extents of tensors, by name and dimension.
+        self.extents: dict[tuple[str, int], Size] = {}
 
     def number(self, value: Number) -> Term:
         dtype = "bool" if isinstance(value, bool) else "int32"

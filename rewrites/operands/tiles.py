@@ -4,6 +4,7 @@ import ast
 from collections.abc import Callable, Sequence
 
 from rewrites.operands.body import Body, Held, Writer, subscript
+from rewrites.operands.called import called
 from rewrites.operands.plan import Plan
 from rewrites.operands.terms import Axis, Size, Term, Terms, how_reduced, reduced_axis, subterms
 from rewrites.quote import literal, name, place
@@ -57,7 +58,7 @@ class Tiles:
             return self.held(term, body).element(lanes)
         if term.kind == "number":
             assert isinstance(term.detail, (bool, int, float))
-            return self._number(term.detail)
+            return self.number(term.detail)
         if term.kind == "size":
             assert isinstance(term.detail, Size)
             return term.detail.tree
@@ -73,7 +74,8 @@ class Tiles:
             return self.writer.tree("T.cast(x, dtype)", x=operands[0], dtype=literal(term.dtype))
         return self.applied(str(term.detail), operands)
 
-    def _number(self, value: bool | int | float) -> ast.expr:
+    def number(self, value: bool | int | float) -> ast.expr:
+        """A number as an expression."""
         if isinstance(value, float) and value in (float("inf"), float("-inf")):
             infinity = self.writer.tree("T.infinity('float32')")
             return infinity if value > 0 else ast.UnaryOp(ast.USub(), infinity)
@@ -216,7 +218,7 @@ class Tiles:
         if not axes:
             for operand in term.operands:
                 self.prepare(operand, body)
-            made = self.writer.fresh(term.name or "value")
+            made = self.writer.fresh(called(term))
             tree = self._inside(term, body, {})
             self.writer.put(body, "made = tree", made=made, tree=tree)
             return Held(made, ())
@@ -228,19 +230,11 @@ class Tiles:
         return Held(tile, axes)
 
     def new_tile(self, body: Body, term: Term, sizes: list[Size]) -> str:
-        return self.writer.tile(body, self._wanted(term), sizes, term.dtype)
+        return self.writer.tile(body, called(term), sizes, term.dtype)
 
     def new_state(self, body: Body, wanted: str, sizes: list[Size], dtype: str) -> str:
         """A tile that a loop changes; without axes it has one element."""
         return self.writer.tile(body, wanted, sizes or [Size(1)], dtype)
-
-    def _wanted(self, term: Term) -> str:
-        if term.name:
-            return term.name
-        if term.kind == "reduce":
-            how = how_reduced(term)[0]
-            return f"row_{how}"
-        return {"dot": "acc", "cast": "rounded"}.get(term.kind, "value")
 
     def _inside(self, term: Term, body: Body, lanes: Lanes) -> ast.expr:
         """The expression of a term itself, made of its operands."""
@@ -320,7 +314,7 @@ class Tiles:
         source = self.source(term.operands[0], body)
         axes = tuple(axis for axis in source.axes if axis != reduced_axis(term))
         sizes = [self.plan.places[one].block for one in axes] or [Size(1)]
-        tile = self.writer.tile(body, self._wanted(term), sizes, term.dtype)
+        tile = self.writer.tile(body, called(term), sizes, term.dtype)
         self._reduce(term, source, body, tile, clear=True)
         if axes:
             return Held(tile, axes)
@@ -415,7 +409,7 @@ class Tiles:
             return self._computed(term, body).name
         self.prepare(term, body)
         sizes = [self.plan.places[axis].block for axis in wanted]
-        tile = self.writer.tile(body, term.name or "result", sizes, term.dtype)
+        tile = self.writer.tile(body, called(term), sizes, term.dtype)
         self.fill(body, tile, wanted, lambda lanes: self.element(term, body, lanes))
         return tile
 

@@ -84,6 +84,7 @@ class Making:
 
     def tensor(self, name: str, shape: tuple[Size, ...], dtype: str) -> Whole:
         """A tensor in memory."""
+        self.terms.extents |= {(name, at): size for at, size in enumerate(shape)}
 
         def at(indices: Indices) -> Term:
             return self.computed(self.terms.load(name, indices, dtype))
