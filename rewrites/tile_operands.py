@@ -15,13 +15,14 @@ after:
             Y = T.alloc_fragment((block_N,), 'float32')
             for i in T.Parallel(block_N):
                 Y[i] = X_local[i] * 2
-            value = T.alloc_fragment((block_N,), 'float32')
+            C_local = T.alloc_fragment((block_N,), 'float32')
             for i in T.Parallel(block_N):
-                value[i] = Y[i] + X_local[i]
-            T.copy(value, C[bx * block_N:bx * block_N + block_N])
+                C_local[i] = Y[i] + X_local[i]
+            T.copy(C_local, C[bx * block_N:bx * block_N + block_N])
 """
 
 import ast
+from dataclasses import replace
 
 from rewrites.facts import Facts
 from rewrites.operands.body import Body, Writer
@@ -38,7 +39,7 @@ from rewrites.operands.sizes import Sizes
 from rewrites.operands.split import split_kernels
 from rewrites.operands.stages import stages_of
 from rewrites.operands.streams import common_conditions, store_outputs
-from rewrites.operands.terms import Axis, Size
+from rewrites.operands.terms import Axis, Size, Term, subterms
 from rewrites.operands.tiles import Tiles
 from rewrites.operands.updates import check_updates
 from rewrites.operands.values import ONE, Making, Whole
@@ -77,19 +78,49 @@ def _outputs(
     making: Making, facts: Facts, returned: tuple[Whole, ...], node: ast.AST
 ) -> list[Output]:
     """The outputs as terms over their axes."""
-    axes = [_axes(whole) for whole in returned]
-    zero = making.terms.number(0)
-    roots = [
-        whole.at(tuple(zero if one is None else making.terms.position(one) for one in own))
-        for whole, own in zip(returned, axes, strict=True)
+    pieces = [
+        (tensor, *piece)
+        for tensor, whole in zip(facts.stored, returned, strict=True)
+        for piece in _pieces(making, whole)
     ]
+    roots = [root for _, root, _ in pieces]
     roots = multiply_vectors(making.terms, roots)
     roots = hoist_factors(making.terms, rename_bound(making.terms, roots))
     roots = with_powers_of_two(making.terms, roots)
     return [
-        Output(tensor, root, own, node)
-        for tensor, root, own in zip(facts.stored, roots, axes, strict=True)
+        Output(tensor, root, indices, node)
+        for (tensor, _, indices), root in zip(pieces, roots, strict=True)
     ]
+
+
+def _pieces(making: Making, whole: Whole) -> list[tuple[Term, tuple[Term, ...]]]:
+    """What is stored, and where: the parts of what was joined each by itself, if they are alike."""
+    terms = making.terms
+    zero = terms.number(0)
+    parts = whole.parts if len({part.shape for part in whole.parts}) == 1 else (whole,)
+    made: list[tuple[Term, tuple[Term, ...]]] = []
+    for at, part in enumerate(parts):
+        axes = _axes(part)
+        own = tuple(zero if axis is None else terms.position(axis) for axis in axes)
+        term = _unwidened(part.at(own), whole.dtype)
+        if len(parts) > 1:
+            if any(inner.kind == "dot" for inner in subterms(term)):
+                # Tiles of products would run over the end of a part.
+                return _pieces(making, replace(whole, parts=()))
+            start = terms.number(at * part.shape[whole.along].value)
+            first = own[whole.along]
+            shifted = start if axes[whole.along] is None else first
+            if axes[whole.along] is not None and at:
+                shifted = terms.apply("+", (first, start), "int32")
+            own = (*own[: whole.along], shifted, *own[whole.along + 1 :])
+        made.append((term, own))
+    return made
+
+
+def _unwidened(term: Term, dtype: str) -> Term:
+    """A term as it was before it was made wider to be computed with."""
+    is_wider = term.kind == "cast" and term.operands[0].dtype == dtype
+    return term.operands[0] if is_wider else term
 
 
 def _axes(whole: Whole) -> tuple[Axis | None, ...]:

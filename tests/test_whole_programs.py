@@ -6,6 +6,8 @@ import pytest
 import torch
 from torch.nn import functional
 
+import tile2triton
+import tile2triton.language as T
 from tests.kernels import attention_programs, gemm_programs, row_programs, token_programs
 from tests.test_whole_operands import check, normal
 
@@ -133,11 +135,19 @@ def test_batches_and_residuals(dtype, device):
     check(gemm_programs.residual_block, [x, w, c], expected, device)
 
 
-ROWS = pytest.mark.parametrize("shape", [(5, 256), (3, 300), (2, 20000)], ids=str)
+# Rows that a tile holds, ragged, and rows that a loop runs over; the long ones in one type.
+ROWS = pytest.mark.parametrize(
+    ("shape", "dtype"),
+    [
+        ((5, 256), torch.float16),
+        ((3, 300), torch.float32),
+        ((2, 20000), torch.float16),
+    ],
+    ids=str,
+)
 
 
 @ROWS
-@DTYPES
 def test_norms(shape, dtype, device):
     x, r = (normal(*shape, dtype=dtype, seed=seed) + 3 for seed in range(2))
     w, b = normal(shape[-1], dtype=dtype), normal(shape[-1], dtype=dtype, seed=1)
@@ -153,7 +163,6 @@ def test_norms(shape, dtype, device):
 
 
 @ROWS
-@DTYPES
 def test_losses(shape, dtype, device):
     x, y = (normal(*shape, dtype=dtype, seed=seed) for seed in range(2))
     target = torch.arange(shape[0]) * 37 % shape[1]
@@ -210,8 +219,7 @@ def test_tokens(dtype, device):
     check(token_programs.max_pool, [images], functional.max_pool2d(images.double(), 2), device)
 
 
-@pytest.mark.parametrize("shape", [(5, 64), (3, 300), (2, 20000)], ids=str)
-@DTYPES
+@ROWS
 def test_choices(shape, dtype, device):
     x = normal(*shape, dtype=dtype)
     # Equal elements: the first counts.
@@ -219,6 +227,48 @@ def test_choices(shape, dtype, device):
     check(token_programs.greedy, [x], x.double().argmax(-1), device)
     expected = x.double().sort(dim=-1, descending=True, stable=True)
     check(token_programs.top_k, [x, 3], tuple(one[:, :3] for one in expected), device)
+
+
+@tile2triton.kernel
+def two_bases(X):
+    """Both sums are rescaled when the one maximum grows."""
+    return T.log_sum_exp(X), T.log_sum_exp(X * 2)
+
+
+@tile2triton.kernel
+def part_sums(X, n):
+    return T.sum(X[:, :n], axis=-1), T.sum(T.exp((X[:, n:] - 1) * 0.5), axis=-1)
+
+
+@tile2triton.kernel
+def joined(X, Y):
+    both = T.concat((X, Y * 2)) + 1
+    return both, T.sum(both, axis=-1), T.reshape(X, (-1,)), X.T
+
+
+def test_rules_for_loops_hold_where_they_meet(device, poisoned):
+    x = normal(3, 20000, dtype=torch.float32) * 3
+    x[0, -1] = 50
+    wide = x.double()
+    check(two_bases, [x], (wide.logsumexp(-1), (wide * 2).logsumexp(-1)), device)
+    assert two_bases.compile(x).after("tile_operands").count("T.Pipelined") == 2
+    # The mean is large beside the deviation.
+    far = x * 0.01 + 1000
+    expected = far.double().mean(-1), far.double().var(-1, correction=0)
+    made = row_programs.moments(far.to(device))
+    for one, wanted in zip(made, expected, strict=True):
+        assert torch.allclose(one.cpu().double(), wanted, rtol=1e-4)
+
+
+def test_parts_of_rows_end_where_they_are_said_to(device, poisoned):
+    x = normal(2, 40000, dtype=torch.float32)
+    n = 19000
+    expected = x[:, :n].double().sum(-1), ((x[:, n:].double() - 1) * 0.5).exp().sum(-1)
+    check(part_sums, [x, n], expected, device)
+    for size in (10, 32):
+        a, b = normal(5, size), normal(5, size, seed=1)
+        both = torch.cat([a.double(), b.double() * 2], -1) + 1
+        check(joined, [a, b], (both, both.sum(-1), a.double().reshape(-1), a.double().T), device)
 
 
 @DTYPES

@@ -23,7 +23,7 @@ _NOUNS = {
     "T.sigmoid": "gate",
     "T.erf": "erf",
 }
-_SYMBOLS = {"*": "scaled", "/": "scaled", "+": "sum", "-": "difference", "//": "quotient"}
+_SYMBOLS = {"*": "scaled", "/": "scaled", "+": "shifted", "-": "shifted", "//": "quotient"}
 _TESTS = ("<", "<=", ">", ">=", "==", "!=", "&", "|")
 _LONGEST = 24
 
@@ -57,7 +57,8 @@ def _of_operator(term: Term, stem: str) -> str:
     if operator == "*" and term.operands[0] is term.operands[1]:
         return _short(f"{stem}_squared")
     if operator in _SYMBOLS:
-        return _short(f"{stem}_{_SYMBOLS[operator]}")
+        # Twice scaled is scaled.
+        return _short(f"{stem.removesuffix('_scaled')}_{_SYMBOLS[operator]}")
     return _short(f"{stem}_{operator.removeprefix('T.')}")
 
 

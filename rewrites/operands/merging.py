@@ -4,12 +4,12 @@ import ast
 
 from rewrites.operands.body import Body, Held, subscript
 from rewrites.operands.online import Running
-from rewrites.operands.streams import StreamLoop, assigned, how_of, indices, is_extreme
+from rewrites.operands.running import RunningValues, assigned, how_of, indices, is_extreme
 from rewrites.operands.terms import Axis, Size, Term, subterms
 from rewrites.operands.tiles import Tiles
 
 
-class Merging(StreamLoop):
+class Merging(RunningValues):
     """The accumulators of the loops over an axis, and how those of a part are added to them."""
 
     def __init__(self, tiles: Tiles, axis: Axis, body: Body) -> None:

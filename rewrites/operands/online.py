@@ -22,7 +22,26 @@ from rewrites.operands.terms import Axis, Term, Terms, how_reduced, reduced_axis
 
 def hoist_factors(terms: Terms, outputs: list[Term]) -> list[Term]:
     """The outputs, with constant factors outside of sums and dots."""
-    return rebuilt(terms, outputs, lambda term: _hoisted(terms, _distributed(terms, term)))
+    return rebuilt(terms, outputs, lambda term: _simpler(terms, term))
+
+
+def _simpler(terms: Terms, term: Term) -> Term:
+    return _folded(terms, _hoisted(terms, _distributed(terms, _folded(terms, term))))
+
+
+def _folded(terms: Terms, term: Term) -> Term:
+    """x * (c * d) for x * c * d, where c and d are numbers."""
+    if term.kind != "apply" or term.detail != "*" or not is_float(term.dtype):
+        return term
+    inner, outer = term.operands
+    if outer.kind != "number" or inner.kind != "apply" or inner.detail != "*":
+        return term
+    factor, number = inner.operands
+    if number.kind != "number" or inner.dtype != term.dtype:
+        return term
+    assert isinstance(number.detail, (int, float)) and isinstance(outer.detail, (int, float))
+    product = terms.number(float(number.detail) * float(outer.detail))
+    return terms.like(term, (factor, product))
 
 
 def _distributed(terms: Terms, term: Term) -> Term:
@@ -219,9 +238,10 @@ def identity(how: str, dtype: str) -> int | float:
         return -math.inf if how == "max" else math.inf
     bits = BY_NAME[dtype].bits
     is_signed = BY_NAME[dtype].kind == "int"
+    half: int = 1 << (bits - 1)
     if how == "max":
-        return -(2 ** (bits - 1)) if is_signed else 0
-    return 2 ** (bits - is_signed) - 1
+        return -half if is_signed else 0
+    return half - 1 if is_signed else 2 * half - 1
 
 
 def _centered(term: Term, axis: Axis, inner: list[Term]) -> tuple[Term, str] | None:

@@ -25,12 +25,18 @@ WHOLE_MATRIX = 512
 
 @dataclass(frozen=True)
 class Output:
-    """What is stored to a tensor: the term of an element, and the axis of each dimension."""
+    """What is stored to a tensor: the term of an element, and at which indices it stands."""
 
     tensor: str
     term: Term
-    axes: tuple[Axis | None, ...]
+    indices: tuple[Term, ...]
     node: ast.AST
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes that number its elements, in the order of the dimensions."""
+        positions = [part for index in self.indices for part in subterms(index)]
+        return tuple(one.detail for one in positions if isinstance(one.detail, Axis))
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,23 @@ class Plan:
         return [axis for axis in self.places if axis in axes and self.places[axis].has_lanes]
 
 
+def _parted(outputs: list[Output]) -> set[Axis]:
+    """The axes along which one tensor is stored to at several places."""
+    found: set[Axis] = set()
+    for one in outputs:
+        for other in outputs:
+            if other is not one and other.tensor == one.tensor:
+                for index, same in zip(one.indices, other.indices, strict=True):
+                    if index is not same:
+                        found |= index.axes | same.axes
+    return found
+
+
+def _even(axis: Axis) -> int:
+    """The greatest power of two that divides an extent."""
+    return axis.size.value & -axis.size.value
+
+
 def plan_of(outputs: list[Output], facts: Facts, function: ast.AST) -> Plan:
     """A plan, by the schedule in the facts; an error where the program is no one kernel."""
     return _Planning(outputs, facts, function).made()
@@ -95,9 +118,7 @@ class _Planning:
         self.found = subterms(*(output.term for output in outputs))
         self.reductions = [term for term in self.found if reduced_axis(term) is not None]
         self.dots = [term for term in self.reductions if term.kind == "dot"]
-        self.axes = list(
-            dict.fromkeys(axis for output in outputs for axis in output.axes if axis is not None)
-        )
+        self.axes = list(dict.fromkeys(axis for output in outputs for axis in output.axes))
         self.bound = list(
             dict.fromkeys(
                 axis
@@ -107,6 +128,8 @@ class _Planning:
         )
         # Axes of outputs over which something is reduced, too: the rows of a softmax.
         self.own = {axis for term in self.reductions if (axis := reduced_axis(term)) in self.axes}
+        # Axes along which a tensor is stored to in parts: no tile may run over the end of one.
+        self.exact = _parted(outputs)
         self.blocks: dict[Axis, int] = {}
         self.multiprocessors = facts.multiprocessors
         self.template = facts.templates.get(self.kind(), Schedule())
@@ -189,6 +212,8 @@ class _Planning:
             if roles[axis] != "grid" or room <= 1:
                 continue
             block = min(room, next_power_of_two(axis.size.value))
+            if axis in self.exact:
+                block = min(block, _even(axis))
             roles[axis] = "tile"
             self.blocks[axis] = block
             room //= block
@@ -278,6 +303,8 @@ class _Planning:
     def _block(self, axis: Axis, most: int) -> int:
         """The tile size along an extent: what is said, or the default if there is so much."""
         said = self._found(self.said, axis)
+        if axis in self.exact:
+            return min(said or most, _even(axis))
         if said is not None:
             return said
         default = self._found(self.template, axis)

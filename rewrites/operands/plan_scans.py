@@ -43,7 +43,7 @@ class _Planning:
         self.found = subterms(*(output.term for output in outputs))
         self.scans = [term for term in self.found if term.kind == "scan"]
         self.scanned = dict.fromkeys(how_scanned(term)[1] for term in self.scans)
-        own = dict.fromkeys(axis for output in outputs for axis in output.axes if axis)
+        own = dict.fromkeys(axis for output in outputs for axis in output.axes)
         reduced = dict.fromkeys(axis for term in self.found if (axis := reduced_axis(term)))
         self.whole = [axis for axis in {**reduced} if axis not in self.scanned]
         self.columns = [one for one in own if one not in self.scanned and one not in reduced]

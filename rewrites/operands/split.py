@@ -12,7 +12,8 @@ from rewrites.facts import Tensor
 from rewrites.operands.body import Body, Held, subscript
 from rewrites.operands.grid import Grid
 from rewrites.operands.merging import Merging
-from rewrites.operands.streams import POWERS, store_outputs, stream
+from rewrites.operands.running import POWERS
+from rewrites.operands.streams import store_outputs, stream
 from rewrites.operands.terms import Axis, Term, subterms
 from rewrites.operands.tiles import Tiles
 from rewrites.quote import literal, name, place

@@ -58,7 +58,7 @@ class _Loop:
             self._reduce(term)
         for output in outputs:
             self.writer.node = output.node
-            self.tiles.store(output.tensor, output.term, output.axes, self.inside)
+            self.tiles.store(output, self.inside)
         header = self.writer.tree("T.serial(size)", size=self.axis.size.tree)
         stages = self.tiles.plan.stages_along(self.axis)
         if stages > 1:

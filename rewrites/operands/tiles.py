@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from rewrites.operands.body import Body, Held, Writer, subscript
 from rewrites.operands.called import called
-from rewrites.operands.plan import Plan
+from rewrites.operands.plan import Output, Plan
 from rewrites.operands.terms import Axis, Size, Term, Terms, how_reduced, reduced_axis, subterms
 from rewrites.quote import literal, name, place
 
@@ -325,10 +325,10 @@ class Tiles:
 
     def source(self, operand: Term, body: Body) -> Held:
         """A tile of what is reduced."""
-        source = self.held(operand, body) if self.is_kept(operand) else None
-        if source is None or source.name == "":
-            source = self._computed(operand, self.home(operand, body))
-            self.home(operand, body).known[operand] = source
+        if self.is_kept(operand) or body.find(operand) is not None:
+            return self.held(operand, body)
+        home = self.home(operand, body)
+        source = home.known[operand] = self._computed(operand, home)
         return source
 
     def reduce_into(self, term: Term, operand: Term, body: Body, tile: str, clear: bool) -> None:
@@ -379,24 +379,24 @@ class Tiles:
 
     # Stores.
 
-    def store(self, tensor: str, term: Term, axes: tuple[Axis | None, ...], body: Body) -> None:
+    def store(self, output: Output, body: Body) -> None:
         """Copy the tile of an output to its tensor."""
-        indices = tuple(
-            self.terms.number(0) if axis is None else self.terms.position(axis) for axis in axes
-        )
-        wanted = tuple(self.plan.lanes(frozenset(axis for axis in axes if axis is not None)))
+        term = output.term
+        wanted = tuple(axis for axis in output.axes if self.plan.places[axis].has_lanes)
+        region = self.region(output.tensor, output.indices, body)
         if not wanted:
             self.prepare(term, body)
             value = self.element(term, body, {})
-            target = self.region(tensor, indices, body)
-            assert isinstance(target, ast.Subscript)
-            target.ctx = ast.Store()
-            statement = ast.Assign([target], value)
+            assert isinstance(region, ast.Subscript)
+            region.ctx = ast.Store()
+            statement = ast.Assign([region], value)
             statement.type_comment = None
             body.statements.append(place(statement, self.writer.node))
             return
+        if not term.name and body.find(term) is None and term.kind in ("apply", "cast"):
+            # What is stored and has no name goes by that of the tensor.
+            term.hints[:] = [f"{output.tensor}_local"]
         held = self._whole_tile(term, wanted, body)
-        region = self.region(tensor, indices, body)
         self.writer.put(body, "T.copy(tile, region)", tile=held, region=region)
 
     def _whole_tile(self, term: Term, wanted: tuple[Axis, ...], body: Body) -> str:

@@ -47,7 +47,4 @@ def _loads(tensor: str, output: Output) -> list[Term]:
 
 def _is_same(load: Term, output: Output) -> bool:
     """Whether a load is of the element that is stored."""
-    return all(
-        index.kind == "number" if axis is None else index.kind == "axis" and index.detail == axis
-        for index, axis in zip(load.operands, output.axes, strict=True)
-    )
+    return load.operands == output.indices

@@ -135,7 +135,35 @@ class Making:
             terms = tuple(self.element(operand, indices) for operand in operands)
             return self.terms.apply(operator, terms, self.dtype_of(operator, kept, terms))
 
-        return Whole(shape, kept, at)
+        made = Whole(shape, kept, at)
+        joined = next((one for one in operands if isinstance(one, Whole) and one.parts), None)
+        return made if joined is None else self._in_parts(made, joined, operator, operands)
+
+    def _in_parts(
+        self, made: Whole, joined: Whole, operator: str, operands: Sequence[Operand]
+    ) -> Whole:
+        """What is computed of joined operands is joined of what is computed of their parts."""
+        behind = joined.rank - joined.along
+        for one in operands:
+            if not isinstance(one, Whole) or one.rank < behind:
+                continue
+            is_alike = [part.shape[-behind] for part in one.parts] == [
+                part.shape[-behind] for part in joined.parts
+            ] and one.rank - one.along == behind
+            if not is_alike and one.shape[-behind] != ONE:
+                return made
+        parts = tuple(
+            self.pointwise(
+                operator,
+                *(
+                    one.parts[at] if isinstance(one, Whole) and one.parts else one
+                    for one in operands
+                ),
+                dtype=made.dtype,
+            )
+            for at in range(len(joined.parts))
+        )
+        return replace(made, parts=parts, along=made.rank - behind)
 
     def dtype_of(self, operator: str, dtype: str, operands: tuple[Term, ...]) -> str:
         """The type in which an operator computes what is stored as `dtype`."""
@@ -276,6 +304,11 @@ class Making:
         self, how: str, operand: Whole, dimensions: Sequence[int], keepdims: bool, dtype: str = ""
     ) -> Whole:
         """A reduction over dimensions; each runs over an axis of its own."""
+        if operand.parts and list(dimensions) == [operand.along]:
+            # Of what is joined, the parts are combined.
+            parts = [self.reduced(how, one, dimensions, keepdims, dtype) for one in operand.parts]
+            symbol = "+" if how == "sum" else f"T.{how}"
+            return functools.reduce(lambda one, other: self.pointwise(symbol, one, other), parts)
         kept = sorted(set(range(operand.rank)) - set(dimensions))
         shape = tuple(
             ONE if at in dimensions else size
@@ -329,7 +362,8 @@ class Making:
                 term.stages.append(stages)
             return term
 
-        return replace(whole, at=at, name=name)
+        parts = tuple(self.renamed(part, name) for part in whole.parts)
+        return replace(whole, at=at, name=name, parts=parts)
 
 
 def free_axis(size: Size, indices: Sequence[Term]) -> Axis:
