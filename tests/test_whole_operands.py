@@ -289,3 +289,19 @@ def test_an_annotation_says_a_type_and_extents():
     for shape, dtype in (((8, 32), "float16"), ((8, 64), "float32")):
         with pytest.raises(TileError, match="T2T410"):
             doubled.compile(T.Tensor(shape, dtype))
+
+
+def test_later_calls_tell_numbers_of_equal_value_and_tensors_from_other_arguments(device):
+    @tile2triton.kernel
+    def shifted(X, shift=0, Y=None):
+        return X + shift if Y is None else X + Y
+
+    x, y = normal(9, dtype=torch.float32).to(device), normal(9, 1).to(device).float()
+    whole = torch.arange(9, dtype=torch.int32, device=device)
+    for _ in range(2):
+        assert shifted(whole, 1).dtype == torch.int32
+        assert shifted(whole, 1.0).dtype == torch.float32
+        assert torch.equal(shifted(whole, shift=1), whole + 1)
+        assert torch.equal(shifted(x), x)
+        assert torch.equal(shifted(x, Y=y), x + y)
+        assert torch.equal(shifted(x[:4].contiguous(), 2.0), x[:4] + 2)

@@ -330,6 +330,14 @@ class _Planning:
             return "n" if self.kind() == "attention" else "k"
         return {"left": "m", "right": "n"}.get(self._side(axis), "")
 
+    def _product_elements(self) -> int:
+        """The elements of the largest tile that a product fills."""
+        places = self.plan.places
+        return max(
+            math.prod(places[axis].block.value for axis in dot.axes if places[axis].has_lanes)
+            for dot in self.dots
+        )
+
     def _splits(self) -> dict[Axis, int]:
         found: dict[Axis, int] = {}
         for name, parts in self.said.splits.items():
@@ -386,6 +394,7 @@ class _Planning:
             if plan.places[axis].has_lanes:
                 elements *= plan.places[axis].block.value
         if self.dots:
+            elements = max(elements, self._product_elements())
             plan.threads = min(self.template.threads or 256, max(128, elements // 64))
         else:
             for axis in self.bound:

@@ -19,6 +19,7 @@ from tile2triton.frontend.declarations import Dimensions
 from tile2triton.frontend.dtypes import kernel_dtype
 from tile2triton.frontend.environment import Captured
 from tile2triton.frontend.macros import Macro
+from tile2triton.frontend.operand_entries import entry_key, operand_entry
 from tile2triton.frontend.options import Options
 from tile2triton.frontend.statics import plain
 from tile2triton.frontend.trace import trace_whole
@@ -42,6 +43,9 @@ class OperandKernel(TileLangFactory):
         self.captured = captured
         self.options = options
         self.signature = inspect.signature(captured.function)
+        # The tensors of the first call, whose key is looked up at no cost; other calls take longer.
+        self._tensors: tuple[str, ...] | None = None
+        self._fast: dict[tuple[Any, ...], Callable[..., Any]] = {}
         self._known: dict[Hashable, Callable[..., Any]] = {}
         self._kernels: dict[Hashable, list[CompiledKernel]] = {}
         self._macro = Macro(captured)
@@ -49,6 +53,10 @@ class OperandKernel(TileLangFactory):
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """Run the kernel; returns its result, or a tuple of several."""
+        return self._called(*arguments, **keywords)
+
+    def _called(self, *arguments: Any, **keywords: Any) -> Any:
+        """A call whose arguments are new, or that is part of another kernel."""
         if active() is not None and _has_operands((*arguments, *keywords.values())):
             return self._macro(*arguments, **keywords)
         bound = self._bound(arguments, keywords)
@@ -60,7 +68,28 @@ class OperandKernel(TileLangFactory):
         if known is None:
             kernel = self._kernel(bound)
             known = self._known[key] = kernel.launcher()
+            self._remember(bound, known)
         return known(*(value for value in bound.values() if hasattr(value, "shape")))
+
+    def _remember(self, bound: dict[str, Any], launcher: Callable[..., Any]) -> None:
+        """Let later calls with such arguments go to the launcher at once."""
+        tensors = tuple(name for name, value in bound.items() if hasattr(value, "shape"))
+        with self._lock:
+            if self._tensors is None:
+                self._tensors = tensors
+                name = self.captured.function.__name__
+                entry = operand_entry(name, self.signature, tensors, self._fast.get, self._called)
+                # Python looks `__call__` up in the type, so the object gets a type of its own.
+                body = {"__call__": staticmethod(entry), "__doc__": self.__doc__}
+                self.__class__ = type("OperandKernel", (OperandKernel,), body)
+            if tensors != self._tensors:
+                return
+            key = entry_key(bound, tensors)
+            try:
+                self._fast[key] = launcher
+            except TypeError:
+                # An argument without a hash is looked up by what it holds.
+                return
 
     def compile(self, *arguments: Any, **keywords: Any) -> CompiledKernel:
         """The kernel for these arguments: tensors, or `T.Tensor(shape, dtype)` in their place."""
