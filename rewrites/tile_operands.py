@@ -37,6 +37,7 @@ from rewrites.operands.powers import with_powers_of_two
 from rewrites.operands.rename_bound import rename_bound
 from rewrites.operands.sizes import Sizes
 from rewrites.operands.split import split_kernels
+from rewrites.operands.split_axes import split_axes
 from rewrites.operands.stages import stages_of
 from rewrites.operands.streams import common_conditions, store_outputs
 from rewrites.operands.terms import Axis, Size, Term, subterms
@@ -83,13 +84,13 @@ def _outputs(
         for tensor, whole in zip(facts.stored, returned, strict=True)
         for piece in _pieces(making, whole)
     ]
-    roots = [root for _, root, _ in pieces]
-    roots = multiply_vectors(making.terms, roots)
+    split = split_axes(making.terms, [(root, indices) for _, root, indices in pieces])
+    roots = multiply_vectors(making.terms, [root for root, _ in split])
     roots = hoist_factors(making.terms, rename_bound(making.terms, roots))
     roots = with_powers_of_two(making.terms, roots)
     return [
         Output(tensor, root, indices, node)
-        for (tensor, _, indices), root in zip(pieces, roots, strict=True)
+        for (tensor, *_), (_, indices), root in zip(pieces, split, roots, strict=True)
     ]
 
 

@@ -10,6 +10,7 @@ import tile2triton
 import tile2triton.language as T
 from tests.kernels import attention_programs, gemm_programs, row_programs, token_programs
 from tests.test_whole_operands import check, normal
+from tile2triton.diagnostics import TileError
 
 DTYPES = pytest.mark.parametrize("dtype", [torch.float16, torch.float32], ids=str)
 
@@ -217,6 +218,29 @@ def test_tokens(dtype, device):
     check(token_programs.rotary, [x, cos, sin], expected, device)
     images = normal(2, 3, 8, 12, dtype=dtype)
     check(token_programs.max_pool, [images], functional.max_pool2d(images.double(), 2), device)
+
+
+@tile2triton.kernel
+def norm_of_images(X):
+    return T.layer_norm(X, axis=(-2, -1)), T.mean(X, axis=(-2, -1))
+
+
+@pytest.mark.parametrize("shape", [(2, 40, 70), (2, 100, 1000)], ids=str)
+def test_sums_over_several_axes(shape, device, poisoned):
+    x = normal(*shape)
+    wide = x.double()
+    normed = functional.layer_norm(wide, shape[1:])
+    check(norm_of_images, [x], (normed, wide.mean((1, 2))), device)
+
+
+def test_sums_over_long_axes_of_what_is_stored_say_that_two_kernels_do_it():
+    @tile2triton.kernel
+    def shares(X):
+        return X / T.sum(X)
+
+    with pytest.raises(TileError) as caught:
+        shares.compile(T.Tensor((20000, 20000), "float16"))
+    assert caught.value.diagnostics[0].code == "T2T838"
 
 
 @ROWS

@@ -1629,6 +1629,15 @@ CATALOGUE: dict[str, Entry] = {
         wrong="X.cuda()",
         right="T.gelu(X)",
     ),
+    "T2T838": Entry(
+        title="Several long extents are needed before the first element is stored",
+        explanation=(
+            "What is stored depends on sums over several of its own extents, of which only one may "
+            "be too long for the chip. Two kernels do it: the first returns the sums."
+        ),
+        wrong="def f(X):  # X: (100000, 100000)\n    return X / T.sum(X)",
+        right="def total(X):\n    return T.sum(X)\n\ndef f(X, total):\n    return X / total",
+    ),
     "T2T850": Entry(
         title="The values of a scan are known in their order",
         explanation=(

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from rewrites.dtypes import is_float
 from rewrites.operands.limits import bound_of
 from rewrites.operands.online import rebuilt
-from rewrites.operands.terms import Axis, Term, Terms
+from rewrites.operands.terms import Axis, Term, Terms, how_reduced
 
 WHERE = "T.if_then_else"
 INFINITY = float("inf")
@@ -28,6 +28,9 @@ def guarded(terms: Terms, term: Term, axis: Axis, identity: int | float) -> Term
             return term
         if term.operands[0].kind != "load":
             return terms.like(term, (inside,))
+    if term.kind == "reduce" and how_reduced(term)[0] == "sum" and identity == 0:
+        if guarded(terms, term.operands[0], axis, 0.0) is term.operands[0]:
+            return term
     if term.kind == "apply":
         inner = _inner_guard(terms, term, axis, identity)
         if inner is not None:

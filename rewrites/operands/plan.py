@@ -19,6 +19,8 @@ WHOLE_ROW = 16384
 TILE = 2048
 # Of an accumulator, a thread holds so many elements without spilling them.
 ACCUMULATOR = 128
+# A loop over rows that are held whole takes about so many elements at once.
+ROOM = 4 * TILE
 # A dimension of a matrix that tensor cores multiply is held whole up to here.
 WHOLE_MATRIX = 512
 
@@ -35,8 +37,12 @@ class Output:
     @property
     def axes(self) -> tuple[Axis, ...]:
         """The axes that number its elements, in the order of the dimensions."""
-        positions = [part for index in self.indices for part in subterms(index)]
-        return tuple(one.detail for one in positions if isinstance(one.detail, Axis))
+        return tuple(axis for index in self.indices for axis in _axes_of(index))
+
+
+def _axes_of(index: Term) -> list[Axis]:
+    """The axes that an index is made of, in the order in which they stand there."""
+    return [one.detail for one in subterms(index) if isinstance(one.detail, Axis)]
 
 
 @dataclass(frozen=True)
@@ -90,8 +96,8 @@ class Plan:
 
 
 def _parted(outputs: list[Output]) -> set[Axis]:
-    """The axes along which one tensor is stored to at several places."""
-    found: set[Axis] = set()
+    """The axes along which one tensor is stored to at several places, or by groups."""
+    found = {axis for one in outputs for index in one.indices for axis in _axes_of(index)[1:]}
     for one in outputs:
         for other in outputs:
             if other is not one and other.tensor == one.tensor:
@@ -131,6 +137,7 @@ class _Planning:
         # Axes along which a tensor is stored to in parts: no tile may run over the end of one.
         self.exact = _parted(outputs)
         self.blocks: dict[Axis, int] = {}
+        self.roles: dict[Axis, str] = {}
         self.multiprocessors = facts.multiprocessors
         self.template = facts.templates.get(self.kind(), Schedule())
         self.said = facts.schedule
@@ -148,8 +155,8 @@ class _Planning:
     def made(self) -> Plan:
         self._refuse_unknown()
         roles = {**self._roles_of_outputs(), **self._roles_of_bound()}
-        for axis in self.own:
-            roles[axis] = "whole" if axis.size.value <= WHOLE_ROW else "stream"
+        self._hold_rows(roles)
+        self.roles = roles
         if not self.dots:
             self._tile_rows(roles)
         sizes = self._block_sizes(roles)
@@ -208,22 +215,53 @@ class _Planning:
             if role in ("whole", "stream"):
                 most = self._longest(axis) if role == "stream" else TILE
                 room //= min(next_power_of_two(axis.size.value), most)
+        # Of the axes of one dimension, one is a tile's.
+        outer = {
+            axis
+            for output in self.plan.outputs
+            for index in output.indices
+            for axis in _axes_of(index)[:-1]
+        }
         for axis in reversed(self.axes):
-            if roles[axis] != "grid" or room <= 1:
+            if roles[axis] != "grid" or room <= 1 or axis in outer:
                 continue
             block = min(room, next_power_of_two(axis.size.value))
+            if axis in self.exact and axis.size.value <= room:
+                roles[axis] = "whole"
+                room //= next_power_of_two(axis.size.value)
+                continue
             if axis in self.exact:
                 block = min(block, _even(axis))
             roles[axis] = "tile"
             self.blocks[axis] = block
             room //= block
 
+    def _hold_rows(self, roles: dict[Axis, str]) -> None:
+        """Hold the axes whole over which what is stored is reduced, too, as far as they fit."""
+        room = WHOLE_ROW
+        for axis in reversed(self.axes):
+            if axis not in self.own:
+                continue
+            length = next_power_of_two(axis.size.value)
+            roles[axis] = "whole" if length <= room else "stream"
+            room = max(1, room // length)
+        streamed = [axis for axis in self.axes if roles[axis] == "stream"]
+        if len(streamed) > 1:
+            raise refuse(
+                self.function,
+                "T2T838",
+                "this program is no one kernel: it needs the elements along several long extents "
+                "before it can store the first of them",
+                tuple(f"an extent of {axis.size}" for axis in streamed),
+                "return what is reduced from a kernel of its own, and hand it to a second one",
+            )
+
     def _roles_of_bound(self) -> dict[Axis, str]:
         roles = {}
         for axis in self.bound:
             over = [term for term in self.reductions if reduced_axis(term) == axis]
             inside = {other for term in over for other in term.axes if other in self.bound}
-            if inside:
+            if inside and self.dots:
                 roles[axis] = "whole"
                 self._refuse_too_long(axis, WHOLE_MATRIX)
             elif any(term.kind == "dot" for term in over):
@@ -294,7 +332,17 @@ class _Planning:
 
     def _longest(self, axis: Axis) -> int:
         """How many elements along an axis a loop without matrix products takes at once."""
-        return 4096 if self._is_innermost(axis) else 32
+        most = 4096 if self._is_innermost(axis) else 32
+        beside = {
+            other
+            for term in self.found
+            if term.kind == "load" and axis in term.axes
+            for other in term.axes
+            if self.roles.get(other) == "whole"
+        }
+        for other in beside:
+            most //= max(1, next_power_of_two(other.size.value) * 32 // ROOM)
+        return max(1, most)
 
     def _is_chained(self, axis: Axis) -> bool:
         """Whether the loop over the axis multiplies what it has computed."""

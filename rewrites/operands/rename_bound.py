@@ -71,16 +71,30 @@ def _beside(found: list[Term]) -> dict[Axis, set[Axis]]:
     return met
 
 
-def _places(found: list[Term]) -> dict[Axis, set[tuple[object, int]]]:
-    """Where loads use each axis by itself: the tensor, and which of its dimensions."""
-    places: dict[Axis, set[tuple[object, int]]] = {}
+def _places(found: list[Term]) -> dict[Axis, set[tuple[object, ...]]]:
+    """Where loads use each axis: the tensor, which of its dimensions, and what is added there."""
+    places: dict[Axis, set[tuple[object, ...]]] = {}
     for term in found:
         if term.kind == "load":
             for dimension, index in enumerate(term.operands):
-                if index.kind == "axis":
-                    assert isinstance(index.detail, Axis)
-                    places.setdefault(index.detail, set()).add((term.detail, dimension))
+                for axis, rest in _uses(index):
+                    places.setdefault(axis, set()).add((term.detail, dimension, *rest))
     return places
+
+
+def _uses(index: Term) -> list[tuple[Axis, tuple[Term, ...]]]:
+    """The axes that an index is, or is a sum with, and what is added."""
+    if index.kind == "axis":
+        assert isinstance(index.detail, Axis)
+        return [(index.detail, ())]
+    if index.kind == "apply" and index.detail == "+":
+        left, right = index.operands
+        return [
+            (one.detail, (rest,))
+            for one, rest in ((left, right), (right, left))
+            if isinstance(one.detail, Axis) and one.kind == "axis"
+        ]
+    return []
 
 
 def _ordered(term: Term) -> list[Axis]:

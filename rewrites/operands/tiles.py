@@ -149,7 +149,12 @@ class Tiles:
         axis = reduced_axis(term)
         if term.kind == "load" and self.is_block(term):
             made = self._load(term, home, term.dtype)
-        elif term.kind == "cast" and self.is_block(term.operands[0]):
+        elif (
+            term.kind == "cast"
+            and self.is_block(term.operands[0])
+            # What a GEMM reads is on the chip already.
+            and term.operands[0] not in self.operands
+        ):
             made = self._load(term.operands[0], home, term.dtype)
         elif term.kind == "scan":
             made = self._scanned(term, home)

@@ -60,7 +60,7 @@ def _stored(value: Any, facts: Facts, name: str) -> np.ndarray[Any, Any]:
     tensor = facts.tensors[name]
     shape = tuple(int(evaluate(extent, {}, facts)) for extent in tensor.shape)
     whole = np.broadcast_to(np.asarray(value), shape)
-    made: np.ndarray[Any, Any] = np.ascontiguousarray(cast(whole, tensor.dtype))
+    made: np.ndarray[Any, Any] = np.array(cast(whole, tensor.dtype), order="C")
     return made.astype(numpy_dtype(tensor.dtype), copy=False)
 
 
