@@ -83,6 +83,21 @@ def test_what_columns_come_to_up_to_each_row(device):
 
 
 @tile2triton.kernel
+def along_rows(x):
+    sums = T.cumsum(x * 2, axis=-1)
+    return sums, sums / sums[..., -1:], T.cummax(x, axis=-1), sums[..., -1]
+
+
+@pytest.mark.parametrize("shape", [(5, 33), (3, 2, 200), (1, 70)], ids=str)
+def test_rows_are_scanned_in_tiles(shape, device, poisoned):
+    x = torch.rand(*shape)
+    sums = 2 * x.double().cumsum(-1)
+    expected = sums, sums / sums[..., -1:], x.double().cummax(-1)[0], sums[..., -1]
+    check(along_rows, [x], expected, device)
+    assert "T.serial" not in along_rows.compile(x).after("tile_operands")
+
+
+@tile2triton.kernel
 def greatest(x, floor):
     peak = floor
     y = T.zeros_like(x)

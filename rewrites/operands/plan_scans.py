@@ -10,7 +10,7 @@ from rewrites.dtypes import BY_NAME
 from rewrites.environment import next_power_of_two
 from rewrites.errors import refuse
 from rewrites.facts import Facts
-from rewrites.operands.plan import Output, Place, Plan
+from rewrites.operands.plan import TILE, WHOLE_ROW, Output, Place, Plan
 from rewrites.operands.terms import Axis, Size, Term, how_scanned, reduced_axis, subterms
 from rewrites.schedule import Schedule
 
@@ -50,6 +50,8 @@ class _Planning:
 
     def made(self) -> Plan:
         self._check()
+        if self.are_rows():
+            return self._rows()
         columns = {
             axis: Place("tile", block) if block.value > 1 else Place("grid", axis.size)
             for axis, block in self._blocks().items()
@@ -71,6 +73,37 @@ class _Planning:
             and not term.axes.isdisjoint(self.columns)
             and not term.axes.isdisjoint(self.whole)
         )
+
+    def are_rows(self) -> bool:
+        """Whether what is scanned lies side by side, and a tile holds all of it."""
+        for term in self.scans:
+            how, axis = how_scanned(term)
+            loads = [one for one in subterms(term) if one.kind == "load" and axis in one.axes]
+            is_inner = loads and all(axis in load.operands[-1].axes for load in loads)
+            if how not in ("sum", "max") or not is_inner or axis.size.value > WHOLE_ROW:
+                return False
+        return not self.whole
+
+    def _rows(self) -> Plan:
+        """Several rows for each program, scanned in registers."""
+        length = max(next_power_of_two(axis.size.value) for axis in self.scanned)
+        room = max(1, TILE // length)
+        blocks: dict[Axis, Place] = {}
+        for axis in reversed(self.columns):
+            block = self._said(axis) or min(room, next_power_of_two(axis.size.value))
+            room = max(1, room // block)
+            blocks[axis] = Place("grid", axis.size) if block == 1 else _tile(axis, block)
+        self.plan.places = {axis: blocks[axis] for axis in self.columns}
+        for axis in self.scanned:
+            self.plan.places[axis] = Place("whole", axis.size)
+        threads = min(512, max(128, next_power_of_two(length) // 16))
+        self.plan.threads = self.schedule.threads or threads
+        return self.plan
+
+    def _said(self, axis: Axis) -> int | None:
+        """The tile size that the schedule says for an extent."""
+        tiles = {name.lower(): size for name, size in self.schedule.tiles.items()}
+        return tiles.get(axis.size.name.lower())
 
     def _bytes(self) -> int:
         """The size of the smallest elements that are loaded at each index."""
@@ -121,10 +154,8 @@ class _Planning:
             room *= 2
         blocks: dict[Axis, Size] = {}
         for axis in reversed(self.columns):
-            said = self.schedule.tiles.get(axis.size.name)
-            value = said or min(room, next_power_of_two(axis.size.value))
-            name = f"block_{axis.size.name}" if axis.size.name else "block_N"
-            blocks[axis] = Size(value, name)
+            value = self._said(axis) or min(room, next_power_of_two(axis.size.value))
+            blocks[axis] = _tile(axis, value).block
             room = max(1, room // value)
         elements = state
         for block in blocks.values():
@@ -133,3 +164,8 @@ class _Planning:
         self.plan.threads = self.schedule.threads or threads
         self.plan.num_stages = self.schedule.num_stages or STAGES
         return {axis: blocks[axis] for axis in self.columns}
+
+
+def _tile(axis: Axis, block: int) -> Place:
+    """A tile of an extent, under a name that says of which."""
+    return Place("tile", Size(block, f"block_{axis.size.name or 'N'}"))

@@ -6,7 +6,16 @@ from collections.abc import Callable, Sequence
 from rewrites.operands.body import Body, Held, Writer, subscript
 from rewrites.operands.called import called
 from rewrites.operands.plan import Output, Plan
-from rewrites.operands.terms import Axis, Size, Term, Terms, how_reduced, reduced_axis, subterms
+from rewrites.operands.terms import (
+    Axis,
+    Size,
+    Term,
+    Terms,
+    how_reduced,
+    how_scanned,
+    reduced_axis,
+    subterms,
+)
 from rewrites.quote import literal, name, place
 
 Lanes = dict[Axis, str]
@@ -165,6 +174,8 @@ class Tiles:
             return home.known[term]
         elif term.kind == "dot":
             made = self.dot(term, home)
+        elif how_reduced(term)[0] == "last":
+            made = self._last(term, home)
         else:
             made = self._reduced(term, home)
         self.writer.node = before
@@ -378,9 +389,41 @@ class Tiles:
             stream(self, axis, body)
 
     def _scanned(self, term: Term, body: Body) -> Held:
-        """A scan at the index that the loop around it has."""
-        assert body.scan is not None
-        return body.scan(term)
+        """A scan at the index that the loop around it has, or along a dimension of a tile."""
+        if body.scan is not None:
+            return body.scan(term)
+        how, axis = how_scanned(term)
+        source = self.source(term.operands[0], body)
+        sizes = [self.plan.places[one].block for one in source.axes]
+        tile = self.new_tile(body, term, sizes)
+        call = self.writer.tree(
+            f"T.cum{how}(a, b, dim=at)",
+            a=source.name,
+            b=tile,
+            at=literal(source.axes.index(axis)),
+        )
+        self.writer.put(body, "call", call=call)
+        return Held(tile, source.axes)
+
+    def _last(self, term: Term, body: Body) -> Held:
+        """The last element of a tile along an axis that it holds whole."""
+        source = self.source(term.operands[0], body)
+        axis = reduced_axis(term)
+        assert axis is not None
+        last = self.writer.tree("n - 1", n=axis.size.tree)
+        axes = tuple(one for one in source.axes if one != axis)
+
+        def element(lanes: Lanes) -> ast.expr:
+            own = [last if one == axis else name(lanes[one]) for one in source.axes]
+            return subscript(source.name, own)
+
+        if not axes:
+            made = self.writer.fresh(term.name or "last")
+            self.writer.put(body, "made = tree", made=made, tree=element({}))
+            return Held(made, ())
+        tile = self.new_tile(body, term, [self.plan.places[one].block for one in axes])
+        self.fill(body, tile, axes, element)
+        return Held(tile, axes)
 
     # Stores.
 
