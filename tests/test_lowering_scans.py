@@ -197,3 +197,53 @@ def test_bits_of_a_vector_make_one_number(device):
         [random((40,), "int32")],
         device,
     )
+
+
+@pytest.mark.parametrize("dtype", TOLERANCES)
+@pytest.mark.parametrize(("shape", "dim"), [((32, 16), 0), ((20, 27), 1), ((1, 5), -2)])
+def test_recurrences_go_on_from_a_start(dtype, shape, dim, device):
+    rows, columns = shape
+    rest = columns if dim in (0, -2) else rows
+    agree(
+        f"""
+        def k(A: T.Tensor(({rows}, {columns}), "{dtype}"),
+              B: T.Tensor(({rows}, {columns}), "{dtype}"),
+              S: T.Tensor(({rest},), "{dtype}"),
+              C: T.Tensor(({rows}, {columns}), "float32"),
+              D: T.Tensor(({rows}, {columns}), "{dtype}")):
+            with T.Kernel(1, threads=128) as bx:
+                a = T.alloc_shared(({rows}, {columns}), "{dtype}")
+                b = T.alloc_fragment(({rows}, {columns}), "{dtype}")
+                s = T.alloc_fragment(({rest},), "{dtype}")
+                h = T.alloc_fragment(({rows}, {columns}), "float32")
+                T.copy(A, a)
+                T.copy(B, b)
+                T.copy(S, s)
+                T.linear_scan(a, b, h, start=s, dim={dim})
+                T.linear_scan(a, b, b, dim={dim})
+                T.copy(h, C)
+                T.copy(b, D)
+        """,
+        [random(shape, dtype), random(shape, dtype), random((rest,), dtype)],
+        device,
+        outputs=("C", "D"),
+        tolerance=TOLERANCES[dtype],
+    )
+
+
+def test_a_recurrence_of_one_row_without_other_dimensions(device):
+    agree(
+        """
+        def k(A: T.Tensor((37,), "float32"), C: T.Tensor((37,), "float32")):
+            with T.Kernel(1, threads=128) as bx:
+                a = T.alloc_fragment((37,), "float32")
+                s = T.alloc_fragment((1,), "float32")
+                T.copy(A, a)
+                T.fill(s, 0.5)
+                T.linear_scan(a, a, a, start=s)
+                T.copy(a, C)
+        """,
+        [random((37,), "float32")],
+        device,
+        tolerance=4e-6,
+    )

@@ -156,3 +156,18 @@ def test_bad_grids_are_named(head, code):
     call = program.tree.body[0].body[0].items[0].context_expr
     problems = list(program.facts.operators["Kernel"].check(call, program.facts))
     assert [problem.code for problem in problems] == [code]
+
+
+@pytest.mark.parametrize(
+    ("statement", "code"),
+    [
+        ("T.linear_scan(a, A, a)", "T2T863"),
+        ("T.linear_scan(c, ci, c)", "T2T863"),
+        ("T.linear_scan(c, c[0:32, :], c)", "T2T863"),
+        ("T.linear_scan(c, c, c, start=row, dim=0)", "T2T863"),
+        ("T.linear_scan(c, c, c, dim=2)", "T2T231"),
+    ],
+)
+def test_tiles_of_a_recurrence_fit(statement, code):
+    assert [problem.code for problem in problems_of(statement)] == [code]
+    assert not problems_of("T.linear_scan(c, c, c, start=row, dim=1)")

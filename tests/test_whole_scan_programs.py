@@ -40,6 +40,14 @@ def test_selective_scan(dtype, sizes, device, poisoned):
         check(scan_programs.selective_scan, given, selective_scan(*given), device)
 
 
+def test_selective_scan_by_an_associative_scan_of_tiles(device):
+    x, delta, A, B, C, D, z = operands(torch.float16, 2, 37, 20, 5)
+    tiled = scan_programs.selective_scan.scheduled(tile2triton.Schedule(tile={"L": 16}))
+    given = [x, delta, A, B, C, D, z, True]
+    check(tiled, given, selective_scan(*given), device)
+    assert "tl.associative_scan(" in tiled.compile(*given).triton_source
+
+
 def test_selective_scan_holds_its_state_and_copies_ahead():
     x, delta, A, B, C, *_ = operands(torch.float16, 1, 64, 64, 16)
     kernel = scan_programs.selective_scan.compile(x, delta, A, B, C)

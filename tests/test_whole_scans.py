@@ -270,3 +270,27 @@ def loops_that_are_none(x, which):
 def test_a_loop_whose_result_depends_on_the_tiles_is_refused(which, code):
     kernel = tile2triton.kernel(loops_that_are_none)
     assert refusal(kernel, T.Tensor((4, 100, 50), "float16"), which).code == code
+
+
+@tile2triton.kernel
+def along_long_rows(a, b):
+    h = T.linear_scan(a, b, axis=-1)
+    return h, h[..., -1:] * 1, T.cumprod(a, axis=-1), T.scan("min", b, axis=-1)
+
+
+@pytest.mark.parametrize("shape", [(5, 33), (2, 3, 1300)], ids=str)
+def test_tiles_of_rows_are_scanned_with_a_state_between_them(shape, device, poisoned):
+    a, b = torch.rand(*shape) / 2 + 0.5, normal(*shape, dtype=torch.float32)
+    h = recurrence(a, b, 0.0, len(shape) - 1)
+    wide = b.double().cummin(-1)[0]
+    check(along_long_rows, [a, b], (h, h[..., -1:], a.double().cumprod(-1), wide), device)
+
+
+@pytest.mark.parametrize("length", [37, 64])
+def test_a_tile_size_for_the_scanned_extent_makes_it_an_associative_scan(length, device):
+    tiled = scanned.scheduled(tile2triton.Schedule(tile={"L": 16}))
+    a, b = torch.rand(length, 40), normal(length, 40, dtype=torch.float32)
+    start = normal(40, dtype=torch.float32)
+    expected = recurrence(a, b, start.double(), 0)
+    check(tiled, [a, b, start], (expected * 2, expected[-1]), device)
+    assert "tl.associative_scan(" in tiled.compile(a, b, start).triton_source

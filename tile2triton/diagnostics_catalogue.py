@@ -1750,6 +1750,15 @@ CATALOGUE: dict[str, Entry] = {
         wrong="T.atomic_add(row, x)\nreturn x * 2",
         right="T.atomic_add(row, x)",
     ),
+    "T2T863": Entry(
+        title="The tiles of T.linear_scan do not fit",
+        explanation=(
+            "Factors, additions and results are whole tiles of floats of one shape; what comes "
+            "before them has that shape without the dimension that is scanned."
+        ),
+        wrong="T.linear_scan(a[0], b, h)",
+        right="T.linear_scan(a, b, h)",
+    ),
     "T2T870": Entry(
         title="An annotation of a schedule is written wrong",
         explanation=(

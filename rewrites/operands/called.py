@@ -1,6 +1,6 @@
 """What a value of the program is called that has no name of the user's: by what it is made of."""
 
-from rewrites.operands.terms import Term, how_reduced
+from rewrites.operands.terms import Term, how_reduced, how_scanned
 
 # What becomes of a value, by the operator.
 _VERBS = {
@@ -25,6 +25,14 @@ _NOUNS = {
 }
 _SYMBOLS = {"*": "scaled", "/": "scaled", "+": "shifted", "-": "shifted", "//": "quotient"}
 _TESTS = ("<", "<=", ">", ">=", "==", "!=", "&", "|")
+# What values are called that run along an axis.
+_SCANS = {
+    "sum": "sums",
+    "prod": "products",
+    "max": "peaks",
+    "min": "lows",
+    "linear": "states",
+}
 _LONGEST = 24
 
 
@@ -38,6 +46,8 @@ def called(term: Term) -> str:
         return f"row_{how_reduced(term)[0]}"
     if term.kind == "dot":
         return "acc"
+    if term.kind == "scan":
+        return _SCANS[how_scanned(term)[0]]
     if term.kind == "load":
         return f"{term.detail}_local"
     stem = _stem(term)

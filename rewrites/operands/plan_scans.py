@@ -50,8 +50,11 @@ class _Planning:
 
     def made(self) -> Plan:
         self._check()
-        if self.are_rows():
+        self.plan.scanned = set(self.scanned)
+        if self._are_rows():
             return self._rows()
+        if self._are_tiles():
+            return self._tiles()
         columns = {
             axis: Place("tile", block) if block.value > 1 else Place("grid", axis.size)
             for axis, block in self._blocks().items()
@@ -74,7 +77,7 @@ class _Planning:
             and not term.axes.isdisjoint(self.whole)
         )
 
-    def are_rows(self) -> bool:
+    def _are_rows(self) -> bool:
         """Whether what is scanned lies side by side, and a tile holds all of it."""
         for term in self.scans:
             how, axis = how_scanned(term)
@@ -82,7 +85,47 @@ class _Planning:
             is_inner = loads and all(axis in load.operands[-1].axes for load in loads)
             if how not in ("sum", "max") or not is_inner or axis.size.value > WHOLE_ROW:
                 return False
-        return not self.whole
+        return not self.whole and not any(map(self._said, self.scanned))
+
+    def _are_tiles(self) -> bool:
+        """Whether a tile of what is scanned is loaded at once, and scanned in registers."""
+        loads = [term for term in self.found if term.kind == "load"]
+        along = [load for load in loads if self.scanned.keys() & load.axes]
+        are_inner = along and all(self.scanned.keys() & load.operands[-1].axes for load in along)
+        return bool(are_inner) or any(map(self._said, self.scanned))
+
+    def _tiles(self) -> Plan:
+        """Tiles of what is scanned, and so many columns that they are of a usual size."""
+        room = TILE
+        for axis in self.whole:
+            room = max(1, room // next_power_of_two(axis.size.value))
+        scanned: dict[Axis, Place] = {}
+        for axis in self.scanned:
+            block = self._said(axis) or min(room, 1024, next_power_of_two(axis.size.value))
+            scanned[axis] = Place("stream", Size(block, f"block_{axis.size.name or 'L'}"))
+        room = max(1, room // max(place.block.value for place in scanned.values()))
+        columns: dict[Axis, Place] = {}
+        for axis in reversed(self.columns):
+            block = self._said(axis) or min(room, next_power_of_two(axis.size.value))
+            room = max(1, room // block)
+            columns[axis] = Place("grid", axis.size) if block == 1 else _tile(axis, block)
+        whole = {axis: Place("whole", axis.size) for axis in self.whole}
+        # Where the columns lie side by side, a tile has them last, as it is loaded.
+        last = self.columns[-1:] if self._are_columns_inner() else []
+        ordered = [axis for axis in self.columns if axis not in last]
+        places = {**columns, **scanned, **whole}
+        order = [*ordered, *self.scanned, *last, *self.whole]
+        self.plan.places = {axis: places[axis] for axis in order}
+        self.plan.threads = self.schedule.threads or 128
+        self.plan.num_stages = self.schedule.num_stages or 2
+        return self.plan
+
+    def _are_columns_inner(self) -> bool:
+        """Whether what is loaded along the last of the columns lies side by side."""
+        return any(
+            term.kind == "load" and not term.operands[-1].axes.isdisjoint(self.columns[-1:])
+            for term in self.found
+        )
 
     def _rows(self) -> Plan:
         """Several rows for each program, scanned in registers."""

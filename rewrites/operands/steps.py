@@ -15,6 +15,7 @@ import ast
 from collections.abc import Callable
 
 from rewrites.operands.body import Body, Held, subscript
+from rewrites.operands.chunks import Chunks
 from rewrites.operands.plan import Output
 from rewrites.operands.scans import STARTS
 from rewrites.operands.terms import Axis, Term, how_reduced, how_scanned, reduced_axis, subterms
@@ -35,7 +36,9 @@ def step(tiles: Tiles, axis: Axis, body: Body, outputs: list[Output]) -> None:
     for level in range(1 + max([*levels.values(), *stored])):
         reductions = [term for term, own in levels.items() if own == level]
         ready = [one for one, own in zip(outputs, stored, strict=True) if own == level]
-        _Loop(tiles, axis, body).write(reductions, ready)
+        is_by_index = tiles.plan.places[axis].role == "step"
+        loop = _Loop(tiles, axis, body) if is_by_index else Chunks(tiles, axis, body)
+        loop.write(reductions, ready)
 
 
 def _level(term: Term, levels: dict[Term, int]) -> int:
@@ -49,7 +52,7 @@ class _Loop:
         self.writer = tiles.writer
         self.axis = axis
         self.body = body
-        self.counter = self.writer.fresh(_counter(axis))
+        self.counter = self.writer.fresh("t")
         self.inside = Body(body, starts={axis: name(self.counter)})
 
     def write(self, reductions: list[Term], outputs: list[Output]) -> None:
@@ -137,9 +140,3 @@ class _Loop:
         statement = ast.Assign([target], made({}))
         statement.type_comment = None
         body.statements.append(place(statement, self.writer.node))
-
-
-def _counter(axis: Axis) -> str:
-    """The variable of a loop over an extent: its first letter, as in `for l in T.serial(L)`."""
-    wanted = axis.size.name[:1].lower()
-    return wanted if wanted not in ("", "i", "j", "k", "l") else "t"

@@ -29,7 +29,7 @@ def store_outputs(tiles: Tiles, body: Body) -> None:
     for output in tiles.plan.outputs:
         looped.setdefault(_streamed(tiles.plan, output), []).append(output)
     for axis, outputs in sorted(looped.items(), key=lambda one: one[0] is None):
-        if axis is not None and tiles.plan.places[axis].role == "step":
+        if axis is not None and axis in tiles.plan.scanned:
             step(tiles, axis, body, outputs)
             continue
         inside = body if axis is None else open_loop(tiles, axis, body)

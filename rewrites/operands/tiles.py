@@ -34,7 +34,8 @@ class Tiles:
         # Where the accumulators of parts are kept between two launches.
         self.workspaces: dict[Term, str] = {}
         # What the variables of element-wise loops are called.
-        self.counters = [one for one in "ijklmnopqrstuvw" if one not in writer.used]
+        # Loops over tiles and indices have `k` and `t`.
+        self.counters = [one for one in "ijlmnopqrsuvw" if one not in writer.used]
 
     def count_uses(self, roots: list[Term]) -> None:
         """Note how often terms are operands: what has several uses is computed once."""
@@ -383,7 +384,7 @@ class Tiles:
         from rewrites.operands.steps import step
         from rewrites.operands.streams import stream
 
-        if self.plan.places[axis].role == "step":
+        if axis in self.plan.scanned:
             step(self, axis, body, [])
         else:
             stream(self, axis, body)

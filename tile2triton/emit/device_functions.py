@@ -13,6 +13,12 @@ def _larger(a, b):
     """The larger of two; of a number and NaN, the number."""
     return tl.maximum(a, b)
 ''',
+    "_chained": '''
+@triton.jit
+def _chained(a, b, c, d):
+    """The step h -> a * h + b and the step h -> c * h + d after it, as one step."""
+    return a * c, c * b + d
+''',
     "_draw": '''
 @triton.jit
 def _draw(seed, sequence, number):

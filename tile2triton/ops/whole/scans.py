@@ -100,15 +100,11 @@ def reference_linear_scan(
 
 
 CUMSUM = WholeForm(cumsum, _make("sum"), _reference("sum"))
+LINEAR_SCAN = WholeForm(linear_scan, make_linear_scan, reference_linear_scan)
 CUMMAX = WholeForm(cummax, _make("max"), _reference("max"))
 
 OPERATORS = (
     Operator(cumprod, "whole", whole=WholeForm(cumprod, _make("prod"), _reference("prod"))),
     Operator(cummin, "whole", whole=WholeForm(cummin, _make("min"), _reference("min"))),
     Operator(scan, "whole", whole=WholeForm(scan, make_scan, reference_scan)),
-    Operator(
-        linear_scan,
-        "whole",
-        whole=WholeForm(linear_scan, make_linear_scan, reference_linear_scan),
-    ),
 )
