@@ -60,7 +60,7 @@ def verdict(name: str) -> Verdict:
         return UNKNOWN
     found = getattr(T, name)
     if isinstance(found, RefusedName):
-        refusal = found._refusal
+        refusal = found.refusal
         return Verdict("refused", refusal.reason, refusal.code, refusal.instead)
     if isinstance(found, DType):
         return _of_type(name, found)

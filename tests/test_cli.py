@@ -10,6 +10,7 @@ import pytest
 from rewrites.facts import Facts
 from tile2triton.cli import main
 from tile2triton.commands import check as check_command
+from tile2triton.commands.check_script import is_script
 from tile2triton.diagnostics import Diagnostic
 from tile2triton.kernel_report import KernelReport
 from tile2triton.pipeline import PIPELINE
@@ -254,6 +255,21 @@ def test_error_code_is_explained(capsys):
     assert str(CATALOGUE[code]).strip() in capsys.readouterr().out
 
 
+def test_refused_name_is_explained(capsys):
+    assert main(["explain", "T.shfl_xor"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("T.shfl_xor is refused\n\nT2T600: it works on the threads of a warp")
+    assert "\nInstead: write it on whole tiles" in out
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("ceildiv", "ound"), ("Tensor", "Tensor"), ("float16", "float16")]
+)
+def test_name_that_is_no_operator_is_explained(name, words, capsys):
+    assert main(["explain", name]) == 0
+    assert words in capsys.readouterr().out
+
+
 def test_unknown_operator_suggests_a_near_one(capsys):
     refused(["explain", "reduce_mux"], 2, "did you mean reduce_max", capsys=capsys)
 
@@ -325,6 +341,28 @@ def test_check_compiles_without_a_gpu(file, capsys):
     arguments = ["--set", "n=1000", "--target", "cuda:90"]
     assert main(["check", file(SCALE), *arguments]) == 0
     assert "ok" in capsys.readouterr().out
+
+
+def test_arguments_of_a_script_follow_two_dashes(file, capsys):
+    said = "check does not take --steps 3; arguments of a script follow `--`"
+    refused(["check", file(SCALE), "--steps", "3"], 2, said, capsys=capsys)
+    refused(["emit", file(SCALE), "--steps"], 2, "emit does not take --steps\n", capsys=capsys)
+
+
+ACTS = [
+    ("scale = make_scale(4096)", False),
+    ("try:\n    import torch\nexcept ImportError:\n    print('no torch')", False),
+    ("try:\n    run()\nexcept ValueError:\n    pass", True),
+    ("x = torch.ones(4, device='cuda')\ny = scale(x)", True),
+    ("x: Any = torch.ones(4).cuda()", True),
+    ("raise SystemExit(main())", True),
+    ("while True:\n    pass", True),
+]
+
+
+@pytest.mark.parametrize(("text", "acts"), ACTS)
+def test_what_a_file_does_when_it_is_run_makes_it_a_script(file, text, acts):
+    assert is_script(Path(file(text))) == acts
 
 
 def test_module_runs_as_a_program():

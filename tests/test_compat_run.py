@@ -197,6 +197,16 @@ def test_traceback_is_the_scripts_own(run, tmp_path):
     assert done.stderr == plain.stderr
 
 
+def test_program_that_needs_a_gpu_is_told_of_the_interpreter(run, tmp_path):
+    script = write(tmp_path, "on_gpu.py", "import torch\ntorch.ones(1, device='cuda')\n")
+    done = run("-m", "tile2triton", "run", script)
+    assert done.returncode == 1
+    assert done.stderr.endswith(
+        "tile2triton: there is no GPU; `tile2triton run --interpret` does without one\n"
+    )
+    assert run("-m", "tile2triton", "run", "--interpret", script).returncode == 0
+
+
 def test_program_that_a_program_starts_has_the_names_too(run, tmp_path):
     script = write(
         tmp_path,
@@ -208,6 +218,26 @@ def test_program_that_a_program_starts_has_the_names_too(run, tmp_path):
     done = run("-m", "tile2triton", "run", script)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "float16\n"
+
+
+@pytest.mark.parametrize("command", [("run",), ("run", "--interpret")])
+def test_processes_that_multiprocessing_spawns_have_the_names_too(run, tmp_path, command):
+    script = write(
+        tmp_path,
+        "parent.py",
+        "import multiprocessing\n"
+        "import tilelang.language as T\n"
+        "def name(_):\n"
+        "    return str(T.float16)\n"
+        "if __name__ == '__main__':\n"
+        "    context = multiprocessing.get_context('spawn')\n"
+        "    child = context.Process(target=name, args=(0,))\n"
+        "    child.start()\n"
+        "    child.join()\n"
+        "    print(child.exitcode)\n",
+    )
+    done = run("-m", "tile2triton", *command, script)
+    assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
 
 
 def test_compat_leaves_an_imported_tilelang_alone_and_says_so(run, tmp_path):
@@ -258,4 +288,4 @@ def test_help_says_how_scripts_and_modules_are_run(capsys):
     from tile2triton.cli import main
 
     assert main(["run", "--help"]) == 0
-    assert "tile2triton run -m MODULE" in capsys.readouterr().out
+    assert "tile2triton run [--interpret [--target T]] -m MODULE" in capsys.readouterr().out

@@ -73,7 +73,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _options(given: list[str]) -> argparse.Namespace:
     # What stands after `--` is the script's own.
     cut = given.index("--") if "--" in given else len(given)
-    options = _parser().parse_args(given[:cut])
+    options, unknown = _parser().parse_known_args(given[:cut])
+    if unknown:
+        hint = "; arguments of a script follow `--`" if options.command == "check" else ""
+        raise UsageError(f"{options.command} does not take {' '.join(unknown)}{hint}")
     options.arguments = given[cut + 1 :]
     return options
 

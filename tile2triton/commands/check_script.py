@@ -24,7 +24,8 @@ LINES = 15
 def is_script(path: Path) -> bool:
     """Whether a file does something when it is run, or holds tests, or only has kernels.
 
-    Imports, definitions, assignments and `sys.path` changes do nothing by themselves.
+    Imports, definitions, assignments and `sys.path` changes do nothing by themselves. Tensors on a
+    device are made to be computed with.
     """
     try:
         tree = ast.parse(path.read_bytes())
@@ -117,7 +118,21 @@ def _acts(node: ast.stmt) -> bool:
     if isinstance(node, ast.Expr):
         text = ast.unparse(node.value)
         return isinstance(node.value, ast.Call) and not text.startswith(_SETTING_UP)
-    return isinstance(node, (ast.For, ast.While, ast.With, ast.Assert))
+    if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+        return any(_moves(part) for part in ast.walk(node.value))
+    if isinstance(node, ast.Try):
+        # What stands in `except` is for where an import fails.
+        return any(_acts(part) for part in (*node.body, *node.orelse, *node.finalbody))
+    return isinstance(node, (ast.For, ast.While, ast.With, ast.Assert, ast.Raise))
+
+
+def _moves(node: ast.AST) -> bool:
+    """Whether it is a call that makes something on a device, or moves it to one."""
+    if not isinstance(node, ast.Call):
+        return False
+    if any(keyword.arg == "device" for keyword in node.keywords):
+        return True
+    return isinstance(node.func, ast.Attribute) and node.func.attr in ("cuda", "to")
 
 
 _SETTING_UP = ("sys.path.", "tilelang.", "torch.manual_seed", "torch.set_", "warnings.", "logging.")

@@ -33,6 +33,14 @@ examples:
   tile2triton run --interpret example_gemm.py --M 256
 """
 
+# What torch says where a program asks for a GPU that is not there.
+WITHOUT_A_GPU = (
+    "Torch not compiled with CUDA enabled",
+    "Found no NVIDIA driver",
+    "No CUDA GPUs are available",
+    "No HIP GPUs are available",
+)
+
 
 def run(arguments: Sequence[str]) -> int:
     """Run a script or a module as `__main__`; the exit code."""
@@ -127,6 +135,11 @@ def _finished(program: Callable[[], None]) -> int:
     except BaseException as error:
         shown = error.with_traceback(_own_part(error.__traceback__))
         sys.excepthook(type(shown), shown, shown.__traceback__)
+        if any(words in str(error) for words in WITHOUT_A_GPU):
+            print(
+                "tile2triton: there is no GPU; `tile2triton run --interpret` does without one",
+                file=sys.stderr,
+            )
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0
 

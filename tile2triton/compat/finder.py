@@ -41,6 +41,8 @@ def install() -> None:
             )
     # First, so that an installed TileLang does not come before it.
     sys.meta_path.insert(0, NamesFinder())
+    # Processes that multiprocessing spawns get this path, and not the finder.
+    sys.path.append(str(NAMES))
 
 
 def is_installed() -> bool:

@@ -126,7 +126,11 @@ class KernelFrame:
         wanted = self.wanted
         builder = self.builder
         if len(builder.blocks) > 1:
-            raise failure("T2T161", "T.Kernel stands inside another block of the kernel")
+            raise failure(
+                "T2T161",
+                "T.Kernel stands inside another block of the kernel",
+                hint="end the outer block first, and open this one below it",
+            )
         block = Block("kernel")
         given = wanted_names(wanted, len(self.extents), _BLOCK_NAMES, "T.Kernel")
         places = argument_positions(self.position)

@@ -13,19 +13,19 @@ class RefusedName:
 
     def __init__(self, name: str, refusal: Refusal) -> None:
         self._name = name
-        self._refusal = refusal
+        self.refusal = refusal
 
     def refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise failure(
-            self._refusal.code,
-            f"T.{self._name} {self._refusal.reason}",
-            hint=self._refusal.instead,
+            self.refusal.code,
+            f"T.{self._name} {self.refusal.reason}",
+            hint=self.refusal.instead,
         )
 
     def __getattr__(self, attribute: str) -> RefusedName:
         if attribute.startswith("__"):
             raise AttributeError(attribute)
-        return RefusedName(f"{self._name}.{attribute}", self._refusal)
+        return RefusedName(f"{self._name}.{attribute}", self.refusal)
 
     def __repr__(self) -> str:
         return f"T.{self._name}"
