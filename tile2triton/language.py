@@ -164,7 +164,8 @@ __all__ = [
     "ws_op",
     "thread_return",
     *_DTYPES,
-    *_HINTS,
+    # `parallel` is a loop as well, which knows what it is asked for.
+    *(name for name in _HINTS if name != "parallel"),
     *_OPERATORS,
     *_REFUSED,
 ]
