@@ -267,6 +267,20 @@ def test_names_of_extents_decide_what_is_contracted(device):
     assert "K: T.Tensor((B, G, N, D), " in program
 
 
+@pytest.mark.parametrize("shape", [(2, 2, 1, 16), (1, 1, 4, 1), (1, 2, 1, 1)])
+def test_attention_over_extents_of_one(shape, device):
+    q, k, v = (normal(*shape, seed=seed) for seed in range(3))
+    scale = 0.25 * shape[-1] ** 0.5
+    check(named_attention, [q, k, v], attended(scale * q, k, v), device)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
+@pytest.mark.parametrize(("m", "k", "n"), [(7, 1, 5), (70, 1, 90), (7, 1, 1), (1, 1, 5), (1, 1, 1)])
+def test_gemm_that_contracts_one_element(m, k, n, dtype, device):
+    a, b = normal(m, k, dtype=dtype), normal(k, n, dtype=dtype, seed=1)
+    check(gemm_relu, [a, b], functional.relu(a.double() @ b.double()).to(dtype), device)
+
+
 @pytest.mark.parametrize(
     ("shapes", "words"),
     [

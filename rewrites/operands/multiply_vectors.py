@@ -5,7 +5,10 @@ from rewrites.operands.terms import Axis, Term, Terms
 
 
 def multiply_vectors(terms: Terms, outputs: list[Term]) -> list[Term]:
-    """The outputs, with a sum for each dot that has no rows or no columns."""
+    """The outputs, with a sum for each dot that has no rows or no columns.
+
+    Where there is but one product of elements, as of a column and a row, nothing is summed.
+    """
     return rebuilt(terms, outputs, lambda term: _multiplied(terms, term))
 
 
@@ -16,11 +19,12 @@ def _multiplied(terms: Terms, term: Term) -> Term:
     left, right = term.operands
     rows = left.axes - right.axes
     columns = right.axes - left.axes
-    if rows and columns:
+    depth = term.detail in left.axes | right.axes
+    if rows and columns and depth:
         return term
     factors = tuple(_widened(terms, side, term.dtype) for side in term.operands)
     product = terms.apply("*", factors, term.dtype)
-    return terms.reduce("sum", term.detail, product, term.dtype)
+    return terms.reduce("sum", term.detail, product, term.dtype) if depth else product
 
 
 def _widened(terms: Terms, side: Term, dtype: str) -> Term:

@@ -95,6 +95,9 @@ def _is_transposed(
         return said
     if not all(fits):
         return fits[1]
+    if above == last == ONE:
+        # One element is its own transpose.
+        return False
     raise making.refuse(
         "T2T822",
         "T.gemm could contract with either dimension of its second operand",
