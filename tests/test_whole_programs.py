@@ -182,6 +182,11 @@ def test_groups_columns_and_middles(dtype, device):
     w, b = normal(12, dtype=dtype), normal(12, dtype=dtype, seed=1)
     expected = functional.group_norm(x.double(), 3, w.double(), b.double())
     check(row_programs.group_norm, [x, w, b, 3], expected, device)
+    # As many groups as there are channels in each.
+    x, w, b = x[:, :9].contiguous(), w[:9], b[:9]
+    expected = functional.group_norm(x.double(), 3, w.double(), b.double())
+    check(row_programs.group_norm, [x, w, b, 3], expected, device)
+    x = normal(2, 12, 50, dtype=dtype)
     check(row_programs.softmax_over_heads, [x], x.double().softmax(1), device)
     long = normal(3000, 70, dtype=dtype)
     check(row_programs.column_sums, [long], long.double().sum(0), device)

@@ -19,10 +19,10 @@ def split_axes(terms: Terms, outputs: list[Output]) -> list[Output]:
     for axis, group in _groups(found).items():
         if axis.is_bound or axis.size.value % group or group == axis.size.value:
             continue
-        # A number that no other axis of the extent has.
-        serial = 1000 + axis.serial
+        # Numbers that no other axis has, of the same extent or not.
+        serial = 1000 + 2 * len(places)
         outer = Axis(Size(axis.size.value // group), serial, False)
-        inner = Axis(Size(group), serial, False)
+        inner = Axis(Size(group), serial + 1, False)
         start = terms.apply("*", (terms.position(outer), terms.number(group)), "int32")
         places[terms.position(axis)] = terms.apply("+", (start, terms.position(inner)), "int32")
     if not places:

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Callable, Sequence
 
+from rewrites.dtypes import BY_NAME, is_float
 from rewrites.operands.body import Body, Held, Writer, subscript
 from rewrites.operands.called import called
 from rewrites.operands.plan import Output, Plan
@@ -117,6 +118,9 @@ class Tiles:
         if reduced_axis(term) is not None or term.kind == "scan":
             return True
         lanes = self.plan.lanes(term.axes)
+        if not lanes and self.is_element(term):
+            # One element that loops read is loaded in front of them.
+            return self.uses.get(term, 1) > 1 or bool(self.plan.loops)
         if term.kind == "load":
             return bool(lanes) and (self.is_block(term) or self.uses.get(term, 1) > 1)
         if term.kind == "cast":
@@ -125,12 +129,18 @@ class Tiles:
             return False
         return bool(term.name) or self.uses.get(term, 1) > 1
 
+    def is_element(self, term: Term) -> bool:
+        """Whether a term is a load as it is computed with: floats of few bits are made wider."""
+        if term.kind == "load":
+            return not is_float(term.dtype) or BY_NAME[term.dtype].bits >= 32
+        return term.kind == "cast" and term.operands[0].kind == "load"
+
     def is_block(self, load: Term) -> bool:
         """Whether a term is a block of a tensor: lanes stand by themselves, each once."""
         if load.kind != "load":
             return False
         lanes = [axis for index in load.operands for axis in self.plan.lanes(index.axes)]
-        if len(lanes) != len(set(lanes)):
+        if not lanes or len(lanes) != len(set(lanes)):
             return False
         return all(
             index.kind == "axis" or self._shifted(index) is not None
@@ -235,7 +245,8 @@ class Tiles:
         if not axes:
             for operand in term.operands:
                 self.prepare(operand, body)
-            made = self.writer.fresh(called(term))
+            wanted = f"{term.detail}_element" if term.kind == "load" else called(term)
+            made = self.writer.fresh(wanted)
             tree = self._inside(term, body, {})
             self.writer.put(body, "made = tree", made=made, tree=tree)
             return Held(made, ())
