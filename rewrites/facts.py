@@ -165,6 +165,8 @@ class Facts:
     # What is said of how the program is run on this target, and what holds where nothing is said.
     schedule: Schedule = field(default_factory=Schedule)
     templates: Mapping[str, Schedule] = field(default_factory=dict)
+    # Extents of whole operands that annotations name.
+    named_sizes: frozenset[str] = frozenset()
     # Extents of whole operands that are to be read at the launch, where no tile holds them whole.
     free_sizes: frozenset[str] = frozenset()
     # Those that are read from strides: name -> (tensor, axis).

@@ -55,7 +55,7 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
     if not is_whole(function):
         return tree
     last = function.body[-1]
-    making = Making(sizes=Sizes())
+    making = Making(sizes=Sizes(is_settled=True), said_names=set(facts.named_sizes))
     reader = Reader(facts, making)
     returned = reader.program(function)
     outputs = _outputs(making, facts, returned, last)

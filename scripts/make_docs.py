@@ -12,6 +12,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 from scripts.language_page import page as language_page
+from scripts.walkthrough_page import page as walkthrough_page
 from tile2triton import transpile
 from tile2triton.diagnostics_catalogue import CATALOGUE
 from tile2triton.ops import OPERATORS
@@ -88,6 +89,7 @@ PAGES = {
     "docs/operators.md": operators_page,
     "docs/errors.md": errors_page,
     "docs/language.md": language_page,
+    "docs/walkthrough.md": lambda: walkthrough_page(MADE),
 }
 
 

@@ -319,3 +319,21 @@ def test_later_calls_tell_numbers_of_equal_value_and_tensors_from_other_argument
         assert torch.equal(shifted(x), x)
         assert torch.equal(shifted(x, Y=y), x + y)
         assert torch.equal(shifted(x[:4].contiguous(), 2.0), x[:4] + 2)
+
+
+def test_extents_with_two_names_stay_two_under_a_causal_mask(device):
+    @tile2triton.kernel
+    def causal(Q: T.Tensor["H M D"], K: T.Tensor["H N D"], V: T.Tensor["H N D"]):
+        return T.gemm(T.softmax(T.gemm(Q, K), mask=T.causal, scale=0.125), V)
+
+    for m, n in ((72, 72), (72, 96), (80, 80), (40, 72)):
+        q, k, v = normal(2, m, 64), normal(2, n, 64), normal(2, n, 64, seed=1)
+        visible = torch.ones(m, n, dtype=torch.bool).tril(n - m)
+        check(causal, [q, k, v], attended(q, k, v, visible), device)
+    # Made for equal sizes at first, the kernel is right for others.
+    kernel = causal.compile(normal(2, 80, 64), normal(2, 80, 64), normal(2, 80, 64))
+    assert {"M", "N"} <= kernel.lowered_facts.dims.keys()
+    q, k, v = normal(2, 50, 64), normal(2, 90, 64), normal(2, 90, 64)
+    made = kernel(*(x.to(device) for x in (q, k, v))).cpu().double()
+    wanted = attended(q, k, v, torch.ones(50, 90, dtype=torch.bool).tril(40))
+    assert (made - wanted).norm() < 2e-3 * wanted.norm()

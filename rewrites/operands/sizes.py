@@ -6,8 +6,10 @@ from rewrites.operands.terms import Size
 class Sizes:
     """Extents that have been found to be one; each kind of them goes by its first name."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_settled: bool = False) -> None:
         self._first: dict[str, str] = {}
+        # Once a program has its names, extents of two names are two.
+        self._is_settled = is_settled
 
     def same(self, left: Size, right: Size) -> bool:
         """Whether two extents are one; from now on they go by one name."""
@@ -15,6 +17,7 @@ class Sizes:
             return False
         a, b = self.name_of(left.name), self.name_of(right.name)
         if a and b and a != b:
+            assert not self._is_settled, f"the extents {a} and {b} are one, but have two names"
             self._first[b] = a
         return True
 

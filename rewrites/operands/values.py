@@ -273,6 +273,13 @@ class Making:
         """An extent as a scalar operand."""
         return Whole((), "int32", lambda indices: self.terms.size(size))
 
+    def are_same(self, left: Size, right: Size) -> bool:
+        """Whether two extents of one value are one, which different names of the user's deny."""
+        names = {self.sizes.name_of(size.name) for size in (left, right)}
+        if len(names) == 2 and names <= self.said_names:
+            return False
+        return self.sizes.same(left, right)
+
     def is_said(self, size: Size) -> bool:
         """Whether the user gave an extent its name."""
         return self.sizes.name_of(size.name) in self.said_names

@@ -83,7 +83,9 @@ def whole_program(
     builder.record(returned)
     builder.root.body[:0] = assertions(builder)
     program = _module(builder, tree)
-    _rename(program, {**renamed, **_names_of_extents(builder)})
+    extents = _names_of_extents(builder)
+    facts.named_sizes = frozenset(extents.get(one, one) for one in builder.making.said_names)
+    _rename(program, {**renamed, **extents})
     return program
 
 

@@ -52,7 +52,7 @@ def _visible(making: Making, operand: Whole, mask: Any) -> Operand:
     rows, columns = operand.shape[-2:]
     i = making.positions(operand.shape, operand.rank - 2)
     j = making.positions(operand.shape, operand.rank - 1)
-    if not making.sizes.same(rows, columns):
+    if not making.are_same(rows, columns):
         shift = making.pointwise("-", making.extent(columns), making.extent(rows))
         i = making.pointwise("+", i, shift)
     return making.pointwise("<=", j, i, dtype="bool")
