@@ -155,7 +155,7 @@ def test_several_outputs_are_returned_in_order():
     facts.outputs = ("high", "low")
     text = emitted(facts)
     assert "    high = torch.empty_like(X)\n" in text
-    assert "    return high, low\n" in text
+    assert "    return [high, low]\n" in text
 
 
 def test_descriptors_describe_the_tensor_by_its_sizes():
