@@ -6,11 +6,13 @@ from functools import partial
 import torch
 from torch import Tensor
 
+import tile2triton
 from benchmarks.contest import Call, Config, Contestant, Inputs, Workload
 from benchmarks.triton_kernels import selective_scan as by_hand
 from tests.kernels.scan_programs import selective_scan
 
 STATE = 16
+TILES: tuple[Config, ...] = ({}, {"L": 16}, {"L": 32}, {"L": 64})
 SIZES = {"": (8, 2048, 4096), "-small": (2, 4096, 2048)}
 
 
@@ -41,7 +43,11 @@ def one_sequence(y: Tensor) -> Tensor:
 
 
 def tile_program(inputs: Inputs, config: Config) -> Call:
-    return partial(selective_scan, *inputs)
+    # A tile size for the scanned extent asks for an associative scan.
+    kernel = (
+        selective_scan.scheduled(tile2triton.Schedule(tile=config)) if config else selective_scan
+    )
+    return partial(kernel, *inputs)
 
 
 def hand(kernel: Callable[..., Tensor], inputs: Inputs, config: Config) -> Call:
@@ -55,7 +61,7 @@ WORKLOADS = tuple(
         reference=reference,
         part=one_sequence,
         contestants=(
-            Contestant("tile2triton", "tile2triton", tile_program),
+            Contestant("tile2triton", "tile2triton", tile_program, TILES),
             Contestant(
                 "triton-associative",
                 "triton",
