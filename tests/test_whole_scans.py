@@ -294,3 +294,43 @@ def test_a_tile_size_for_the_scanned_extent_makes_it_an_associative_scan(length,
     expected = recurrence(a, b, start.double(), 0)
     check(tiled, [a, b, start], (expected * 2, expected[-1]), device)
     assert "tl.associative_scan(" in tiled.compile(a, b, start).triton_source
+
+
+@tile2triton.kernel
+def two_layers(x, a):
+    first, second, total = 0.0, T.zeros_like(x[:, 0, :]), 0.0
+    y = T.empty_like(x)
+    for i in range(0, x.shape[1], 8):
+        is_third = (i + T.arange(8)) % 3 == 0
+        first = a * first + T.where(is_third[:, None], x[:, i : i + 8, :], 0.0)
+        second = T.fma(a, second, first)
+        y[:, i : i + 8, :] = second - first
+        total = total + T.sum(second, axis=1)
+    return y, first, total
+
+
+def test_recurrences_of_recurrences_and_totals_share_a_loop(device):
+    x, a = normal(2, 21, 13, dtype=torch.float32), torch.rand(13)
+    thirds = x.double() * (torch.arange(21) % 3 == 0)[:, None]
+    first = recurrence(a, thirds, 0.0, 1)
+    second = recurrence(a, first, 0.0, 1)
+    check(two_layers, [x, a], (second - first, first[:, -1], second.sum(1)), device)
+    assert two_layers.compile(x, a).after("tile_operands").count("T.Pipelined") == 1
+
+
+@tile2triton.kernel
+def scanned_in_place(x):
+    h = 0.0
+    for i in range(0, x.shape[0], 8):
+        h = h * 0.5 + x[i : i + 8, :]
+        T.atomic_update(x[i : i + 8, :], h)
+
+
+def test_a_parameter_is_scanned_in_place(device):
+    x = normal(21, 40, dtype=torch.float32)
+    expected = recurrence(torch.tensor(0.5), x, 0.0, 0).float()
+    there, meant = x.clone().to(device), x.clone()
+    assert scanned_in_place(there) is None
+    scanned_in_place.reference(meant)
+    assert torch.allclose(there.cpu(), expected, atol=1e-5)
+    assert torch.allclose(meant, expected, atol=1e-5)

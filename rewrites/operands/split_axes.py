@@ -5,7 +5,7 @@ after:  C[g * 8 + i] is made of X[g] and a sum over X[g * 8 + c], so that one pr
 """
 
 from rewrites.operands.online import rebuilt
-from rewrites.operands.terms import Axis, Size, Term, Terms, subterms
+from rewrites.operands.terms import Axis, Size, Term, Terms, how_scanned, subterms
 
 Output = tuple[Term, tuple[Term, ...]]
 
@@ -16,8 +16,10 @@ def split_axes(terms: Terms, outputs: list[Output]) -> list[Output]:
     if any(term.kind == "dot" for term in found):
         return outputs
     places: dict[Term, Term] = {}
+    # A scan goes on from one group to the next.
+    scanned = {how_scanned(term)[1] for term in found if term.kind == "scan"}
     for axis, group in _groups(found).items():
-        if axis.is_bound or axis.size.value % group or group == axis.size.value:
+        if axis in scanned or axis.is_bound or axis.size.value % group or group == axis.size.value:
             continue
         # Numbers that no other axis has, of the same extent or not.
         serial = 1000 + 2 * len(places)

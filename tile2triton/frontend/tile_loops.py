@@ -12,14 +12,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
-from rewrites.operands.terms import Extent, Size
+from rewrites.operands.terms import Size
 from tile2triton.diagnostics import TileError
 from tile2triton.frontend.builder import Block, Builder
 from tile2triton.frontend.carried import Carried, after_loop
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.loops import Loop
+from tile2triton.frontend.named_numbers import with_tree
 from tile2triton.frontend.scopes import Scope
-from tile2triton.frontend.statics import note_value, plain
+from tile2triton.frontend.statics import note_value, number_name, plain
 from tile2triton.frontend.whole_operands import TileIndex, WholeOperand, extent_of
 
 # So many turns are unrolled where a loop does not go by tiles.
@@ -122,7 +123,8 @@ class TileStart(TileIndex):
         size = self.loop.size
         if other.text != f"T.arange({size.tile})":
             raise self.refusal()
-        whole = call("arange", (Extent(size.value, size.name) if size.name else size.value,), {})
+        extent = with_tree(size.value, number_name(size.name, size.value))
+        whole = call("arange", (extent,), {})
         return whole.with_sizes((size,))
 
     def refusal(self) -> TileError:
