@@ -337,3 +337,26 @@ def test_extents_with_two_names_stay_two_under_a_causal_mask(device):
     made = kernel(*(x.to(device) for x in (q, k, v))).cpu().double()
     wanted = attended(q, k, v, torch.ones(50, 90, dtype=torch.bool).tril(40))
     assert (made - wanted).norm() < 2e-3 * wanted.norm()
+
+
+@tile2triton.kernel
+def whole_numbers(i, j, x):
+    return i // j, i % j, i / j, 2 // j, x // 2, x % 2
+
+
+@tile2triton.kernel
+def distances(x):
+    return abs(x)
+
+
+@tile2triton.kernel
+def rounded(x):
+    return x.to("float16")
+
+
+def test_signs_mean_what_torch_means_by_them(device):
+    i, j = torch.arange(-9, 9, dtype=torch.int32), torch.tensor([3, -4, 5] * 6).int()
+    x = normal(18, dtype=torch.float32) * 3
+    check(whole_numbers, [i, j, x], (i // j, i % j, i / j, 2 // j, x // 2, x % 2), device)
+    check(distances, [x], abs(x), device)
+    check(rounded, [x], x.half(), device)

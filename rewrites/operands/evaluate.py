@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rewrites.dtypes import is_float
 from rewrites.facts import Facts
 from rewrites.operands.terms import Extent, Size
 from rewrites.operands.values import Making, Operand, Whole
@@ -202,6 +203,13 @@ def arithmetic(making: Making, symbol: str, *operands: Operand) -> Operand:
     dtype = "bool" if symbol in COMPARING.values() else ""
     if symbol == "/":
         dtype = making.promoted((*operands, 1.0))
+        # Of whole numbers, too, there are fractions.
+        operands = tuple(
+            making.cast(one, dtype) if isinstance(one, Whole) and not is_float(one.dtype) else one
+            for one in operands
+        )
+    elif symbol == "//" and is_float(making.promoted(operands)):
+        return making.pointwise("T.floor", arithmetic(making, "/", *operands))
     return making.pointwise(symbol, *operands, dtype=dtype)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ from tile2triton.frontend.execution import check_names, explained, is_language, 
 from tile2triton.frontend.liveness import assigned_names, names_in
 from tile2triton.frontend.operators import TABLE
 from tile2triton.frontend.statics import plain
+from tile2triton.frontend.whole_operands import METHODS
 
 _DECLARE = "_t2t_declare"
 
@@ -150,8 +152,13 @@ def uses_whole_operands(captured: Captured) -> bool:
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and not _is_builtin(node.func, environment)
     ]
+    parameters = inspect.signature(captured.function).parameters
     for called in calls:
         match called:
+            case ast.Attribute(value=ast.Name(id=name), attr=method) if (
+                name in parameters and method in METHODS
+            ):
+                return True
             case ast.Attribute(value=ast.Name(id=name), attr=operator):
                 if is_language(environment.get(name)):
                     found = TABLE.get(operator)
@@ -160,7 +167,8 @@ def uses_whole_operands(captured: Captured) -> bool:
             case ast.Name(id=name):
                 if type(environment.get(name)).__name__ == "OperandKernel":
                     return True
-    return not calls and any(isinstance(node, (ast.BinOp, ast.UnaryOp)) for node in ast.walk(tree))
+    computing = (ast.BinOp, ast.UnaryOp, ast.Call)
+    return not calls and any(isinstance(node, computing) for node in ast.walk(tree))
 
 
 def _is_builtin(called: ast.expr, environment: Mapping[str, Any]) -> bool:

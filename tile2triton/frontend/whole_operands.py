@@ -27,7 +27,8 @@ from tile2triton.ops.base import Operator
 _SYMBOLS: dict[str, ast.operator] = {symbol: kind() for kind, symbol in BINARY.items()}
 _SIGNS: dict[str, ast.cmpop] = {symbol: kind() for kind, symbol in COMPARING.items()}
 # The operators that arrays have as methods, too.
-_METHODS = (
+METHODS = (
+    *("to", "astype"),
     *("abs", "exp", "log", "sqrt", "rsqrt", "sin", "cos", "tanh", "sigmoid", "relu", "clamp"),
     *("sum", "mean", "var", "max", "min", "amax", "amin", "any", "all", "argmax", "argmin"),
     *("softmax", "log_softmax", "logsumexp", "topk"),
@@ -254,7 +255,7 @@ class WholeOperand:
         from tile2triton.frontend.operators import TABLE
 
         operator = TABLE.get(name)
-        if name in _METHODS and operator is not None:
+        if name in METHODS and operator is not None:
             return functools.partial(_call, name, self)
         if name.startswith("__"):
             raise AttributeError(name)
