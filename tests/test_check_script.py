@@ -329,6 +329,19 @@ def test_a_file_of_tests_is_run_by_pytest(check):
     assert (code, found["how"], len(found["kernels"])) == (0, "finished", 1)
 
 
+def test_tests_behind_one_that_fails_are_checked_too(check):
+    code, _, found = check(
+        """
+        def test_that_fails():
+            raise ValueError
+
+        def test_scale():
+            scale(64)(torch.randn(64, device="cuda", dtype=torch.float16))
+        """
+    )
+    assert (code, found["how"], len(found["kernels"])) == (1, "exception", 1)
+
+
 def test_times_are_stand_ins(check):
     code, _, found = check(
         """

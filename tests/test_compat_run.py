@@ -205,6 +205,9 @@ def test_program_that_needs_a_gpu_is_told_of_the_interpreter(run, tmp_path):
         "tile2triton: there is no GPU; `tile2triton run --interpret` does without one\n"
     )
     assert run("-m", "tile2triton", "run", "--interpret", script).returncode == 0
+    script.write_text("raise AssertionError('Torch not compiled with CUDA enabled')\n")
+    done = run("-m", "tile2triton", "run", "--interpret", script)
+    assert "there is no GPU" not in done.stderr
 
 
 def test_program_that_a_program_starts_has_the_names_too(run, tmp_path):

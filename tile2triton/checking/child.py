@@ -102,7 +102,7 @@ def _ran(order: dict[str, Any], recorder: Recorder) -> dict[str, Any]:
 def _tested(order: dict[str, Any]) -> dict[str, Any]:
     import pytest
 
-    options = ["-q", "-x", "--no-header", "-p", "no:cacheprovider", "-W", "ignore"]
+    options = ["-q", "--no-header", "-p", "no:cacheprovider", "-W", "ignore"]
     code = int(pytest.main([order["script"], *options, *order["arguments"]]))
     if code == 0:
         return {"how": "finished"}

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType, TracebackType
+from typing import Any
 
 from tile2triton.commands.kernels import UsageError, UserError, suggestion
 
@@ -135,13 +136,19 @@ def _finished(program: Callable[[], None]) -> int:
     except BaseException as error:
         shown = error.with_traceback(_own_part(error.__traceback__))
         sys.excepthook(type(shown), shown, shown.__traceback__)
-        if any(words in str(error) for words in WITHOUT_A_GPU):
+        if any(words in str(error) for words in WITHOUT_A_GPU) and not _has_gpu():
             print(
                 "tile2triton: there is no GPU; `tile2triton run --interpret` does without one",
                 file=sys.stderr,
             )
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0
+
+
+def _has_gpu() -> bool:
+    """Whether the program sees a GPU, so that a child of it is what sees none."""
+    torch: Any = sys.modules.get("torch")
+    return torch is not None and bool(torch.cuda.is_available())
 
 
 def _own_part(traceback: TracebackType | None) -> TracebackType | None:
