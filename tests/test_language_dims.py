@@ -83,3 +83,19 @@ def test_product_of_sizes_gives_neither():
 
     with pytest.raises(tile2triton.Error, match=r"T2T180.*the size `n` cannot be read"):
         tile2triton.compile(main)
+
+
+@pytest.mark.parametrize(("dtype", "expected"), [("int32", 1410065408), ("int64", 10**10)])
+def test_size_has_the_type_that_it_is_declared_with(dtype, expected, device):
+    @tile2triton.kernel
+    def squared(X):
+        n = T.dynamic("n", dtype)
+        X: T.Tensor((n,), "int8")
+        Y = T.empty((1,), "int64")
+        with T.Kernel(1, threads=32):
+            Y[0] = n * n
+        return Y
+
+    x = torch.zeros(100000, dtype=torch.int8, device=device)
+    assert squared(x).tolist() == [expected]
+    assert squared.reference(x.cpu().numpy()).tolist() == [expected]

@@ -72,17 +72,21 @@ def run(
             state.names[name] = address(name, value)
         elif name not in facts.tensors:
             state.names[name] = scalar(name, value, facts.scalars[name])
+
+    def size(name: str, value: int) -> Any:
+        return scalar(name, int(value), facts.scalars.get(name, "int32"))
+
     for name, (source, axis) in facts.dims.items():
         if source in arguments and axis < arguments[source].array.ndim:
-            state.names[name] = np.int32(arguments[source].array.shape[axis])
+            state.names[name] = size(name, arguments[source].array.shape[axis])
     for name, (source, axis) in facts.strides.items():
-        state.names[name] = np.int32(arguments[source].stride(axis))
+        state.names[name] = size(name, arguments[source].stride(axis))
     for name, equation in facts.equations.items():
         # An extent that no size gives fails the check of shapes.
         rest = int(evaluate(equation.rest, state))
-        state.names[name] = np.int32((int(state.names[name]) - rest) // equation.factor)
-    for name, size in (dims_overrides or {}).items():
-        state.names[name] = np.int32(size)
+        state.names[name] = size(name, (int(state.names[name]) - rest) // equation.factor)
+    for name, value in (dims_overrides or {}).items():
+        state.names[name] = size(name, value)
     function = function_of(program.tree)
     try:
         for tensor in facts.tensors.values():
