@@ -52,7 +52,7 @@ class OperandKernel(TileLangFactory):
         self._lock = threading.RLock()
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        """Run the kernel; returns its result, or a tuple of several."""
+        """Run the kernel; returns its result, or a list of several."""
         return self._called(*arguments, **keywords)
 
     def _called(self, *arguments: Any, **keywords: Any) -> Any:
