@@ -12,6 +12,9 @@ from tests.kernels import attention_programs, gemm_programs, row_programs, token
 from tests.test_whole_operands import check, normal
 from tile2triton.diagnostics import TileError
 
+# What programs mean is not for Triton's version to say.
+pytestmark = pytest.mark.slow
+
 DTYPES = pytest.mark.parametrize("dtype", [torch.float16, torch.float32], ids=str)
 
 

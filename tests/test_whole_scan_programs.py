@@ -10,6 +10,9 @@ from tests.kernels import scan_programs
 from tests.test_whole_operands import DTYPES, check, normal
 from tests.test_whole_scans import recurrence
 
+# What programs mean is not for Triton's version to say.
+pytestmark = pytest.mark.slow
+
 
 def selective_scan(x, delta, A, B, C, D=None, z=None, delta_softplus=False):
     """Step by step, in float64."""
