@@ -10,7 +10,7 @@ from typing import Any
 from rewrites.facts import Facts
 from rewrites.tree import names_in
 
-_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -22,7 +22,7 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.BitOr: operator.or_,
     ast.BitXor: operator.xor,
 }
-_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
@@ -30,7 +30,7 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }
-_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
+UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
     ast.Not: operator.not_,
@@ -57,13 +57,13 @@ def evaluate(tree: ast.expr, names: Mapping[str, Any], facts: Facts) -> Any:
                 raise UnknownValueError(tree)
             return value
         case ast.UnaryOp(op=op, operand=operand):
-            return _UNARY[type(op)](evaluate(operand, names, facts))
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+            return UNARY[type(op)](evaluate(operand, names, facts))
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in BINARY:
             sides = evaluate(left, names, facts), evaluate(right, names, facts)
-            return _applied(_BINARY[type(op)], sides, tree)
-        case ast.Compare(left=left, ops=[sign], comparators=[right]) if type(sign) in _COMPARISONS:
+            return _applied(BINARY[type(op)], sides, tree)
+        case ast.Compare(left=left, ops=[sign], comparators=[right]) if type(sign) in COMPARISONS:
             first, second = evaluate(left, names, facts), evaluate(right, names, facts)
-            return _COMPARISONS[type(sign)](first, second)
+            return COMPARISONS[type(sign)](first, second)
         case ast.BoolOp(op=ast.And(), values=values):
             return all(evaluate(value, names, facts) for value in values)
         case ast.BoolOp(op=ast.Or(), values=values):

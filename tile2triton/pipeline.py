@@ -31,7 +31,7 @@ from rewrites import (
 from rewrites.facts import Facts, Program
 from rewrites.quote import copy_tree
 from rewrites.shapes import plain_shapes
-from rewrites.tree import names_in
+from rewrites.tree import function_of, is_whole, names_in
 from tile2triton.ops import OPERATORS
 from tile2triton.schedule.library import templates
 from tile2triton.targets import BY_NAME
@@ -88,8 +88,10 @@ def lower(program: Program, target: str, after: str | None = None) -> ast.Module
     facts.multiprocessors = BY_NAME[target].multiprocessors
     facts.operators = OPERATORS
     facts.descriptors = {}
-    facts.templates = templates(target)
     tree = copy_tree(program.tree)
+    if is_whole(function_of(tree)):
+        # Their files are read for programs that leave tiles to them only.
+        facts.templates = templates(target)
     if after == "trace":
         return tree
     plain_shapes(facts)

@@ -5,38 +5,16 @@ import operator
 from collections.abc import Callable
 from typing import Any, cast
 
+from rewrites.evaluate import BINARY, COMPARISONS, UNARY
 from rewrites.facts import Facts, Number
 from tile2triton.ops.base import Operator
 
 Polynomial = dict[tuple[str, ...], int]
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
+    **BINARY,
     ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
     ast.Pow: operator.pow,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-}
-_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-}
-_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Not: operator.not_,
-    ast.Invert: operator.invert,
 }
 
 
@@ -50,11 +28,11 @@ def static_value(tree: ast.expr | None, facts: Facts) -> Number | None:
         case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str(text))]):
             return float(text)
         case ast.UnaryOp(op=op, operand=operand):
-            return _applied(_UNARY[type(op)], [operand], facts)
+            return _applied(UNARY[type(op)], [operand], facts)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
             return _applied(_BINARY[type(op)], [left, right], facts)
-        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARISONS:
-            return _applied(_COMPARISONS[type(op)], [left, right], facts)
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARISONS:
+            return _applied(COMPARISONS[type(op)], [left, right], facts)
         case ast.Call(func=ast.Attribute(attr=name), args=arguments, keywords=[]):
             row = cast("Operator | None", facts.operators.get(name))
             if row is not None and row.fold is not None:

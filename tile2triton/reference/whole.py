@@ -12,35 +12,15 @@ from typing import Any
 import numpy as np
 
 from rewrites.dtypes import is_float
-from rewrites.evaluate import evaluate
+from rewrites.evaluate import BINARY, COMPARISONS, UNARY, evaluate
 from rewrites.facts import Facts
 from tile2triton.reference.elements import elements
 from tile2triton.reference.values import cast, numpy_dtype
 
-_BINARY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    **BINARY,
     ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
     ast.Pow: operator.pow,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-}
-_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Invert: operator.invert,
 }
 
 
@@ -94,11 +74,11 @@ def _value(tree: ast.expr, facts: Facts, names: dict[str, Any]) -> Any:
         case ast.Tuple(elts=items):
             return tuple(value(item) for item in items)
         case ast.UnaryOp(op=op, operand=inner):
-            return _UNARY[type(op)](value(inner))
+            return UNARY[type(op)](value(inner))
         case ast.BinOp(left=left, op=op, right=right):
             return _BINARY[type(op)](value(left), value(right))
         case ast.Compare(left=left, ops=[sign], comparators=[right]):
-            return _BINARY[type(sign)](value(left), value(right))
+            return COMPARISONS[type(sign)](value(left), value(right))
         case ast.Subscript(value=base, slice=index):
             items = index.elts if isinstance(index, ast.Tuple) else [index]
             return _picked(value(base), tuple(_index(item, value) for item in items))
