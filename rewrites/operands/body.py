@@ -106,6 +106,12 @@ class Writer:
         for statement in stmts(template, **trees):
             body.statements.append(place(statement, self.node))
 
+    def loop(self, body: Body, counter: str, header: ast.expr, inside: Body) -> None:
+        """Append a loop whose body has been written."""
+        made = ast.For(ast.Name(counter, ast.Store()), header, inside.statements, [])
+        made.type_comment = None
+        body.statements.append(place(made, self.node))
+
     def tree(self, template: str, **trees: ast.expr | str) -> ast.expr:
         return place(expr(template, **trees), self.node)
 

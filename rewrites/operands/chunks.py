@@ -58,9 +58,7 @@ class Chunks:
             block=self.block,
             stages=literal(self.tiles.plan.stages_along(self.axis)),
         )
-        loop = ast.For(ast.Name(self.counter, ast.Store()), header, self.inside.statements, [])
-        loop.type_comment = None
-        self.body.statements.append(place(loop, self.writer.node))
+        self.writer.loop(self.body, self.counter, header, self.inside)
 
     def scan(self, term: Term) -> Held:
         """A tile of a scan, made of what the state is before it."""

@@ -121,12 +121,5 @@ def _merge(tiles: Tiles, axis: Axis, body: Body, count: ast.expr) -> None:
         loaded[one.term] = Held(tile, held.axes, held.is_cell)
         _fetch(tiles, inside, one.term, loaded[one.term], name(part))
     merging.add(loaded, inside)
-    loop = ast.For(
-        ast.Name(part, ast.Store()),
-        writer.tree("T.serial(n)", n=count),
-        inside.statements,
-        [],
-    )
-    loop.type_comment = None
-    body.statements.append(place(loop, writer.node))
+    writer.loop(body, part, writer.tree("T.serial(n)", n=count), inside)
     merging.end()

@@ -67,9 +67,7 @@ class _Loop:
         if stages > 1:
             given = {"size": self.axis.size.tree, "stages": literal(stages)}
             header = self.writer.tree("T.Pipelined(size, num_stages=stages)", **given)
-        loop = ast.For(ast.Name(self.counter, ast.Store()), header, self.inside.statements, [])
-        loop.type_comment = None
-        self.body.statements.append(place(loop, self.writer.node))
+        self.writer.loop(self.body, self.counter, header, self.inside)
 
     def scan(self, term: Term) -> Held:
         """The state of a scan after this index, brought up to date here."""

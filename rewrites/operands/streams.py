@@ -13,7 +13,7 @@ from rewrites.operands.running import POWERS, RunningValues, identity_of, is_ext
 from rewrites.operands.steps import step
 from rewrites.operands.terms import Axis, Term
 from rewrites.operands.tiles import Tiles
-from rewrites.quote import literal, name, place
+from rewrites.quote import literal, name
 
 
 def stream(tiles: Tiles, axis: Axis, body: Body) -> None:
@@ -69,10 +69,8 @@ def close_loop(tiles: Tiles, axis: Axis, inside: Body) -> None:
     header = writer.tree(
         "T.Pipelined(n, num_stages=s)", n=count, s=literal(tiles.plan.stages_along(axis))
     )
-    loop = ast.For(ast.Name(inside.counter, ast.Store()), header, inside.statements, [])
-    loop.type_comment = None
     assert inside.outer is not None
-    inside.outer.statements.append(place(loop, writer.node))
+    writer.loop(inside.outer, inside.counter, header, inside)
 
 
 @dataclass(frozen=True)
@@ -209,9 +207,7 @@ class StreamLoop(RunningValues):
             del header.args[0]
         stages = ast.keyword("num_stages", literal(self.plan.stages_along(self.axis)))
         header.keywords.append(stages)
-        loop = ast.For(ast.Name(counter, ast.Store()), header, inside.statements, [])
-        loop.type_comment = None
-        self.body.statements.append(place(loop, writer.node))
+        writer.loop(self.body, counter, header, inside)
 
     def _operands(self, is_whole: bool, tests: set[Term]) -> dict[Term, tuple[Term, ...]]:
         """What each reduction reduces in these turns."""
