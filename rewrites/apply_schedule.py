@@ -19,7 +19,7 @@ after:
 
 import ast
 
-from rewrites.errors import refuse
+from rewrites.errors import RewriteError, refuse
 from rewrites.facts import Facts
 from rewrites.quote import literal, place, stmts
 from rewrites.tree import function_of, operator_call, walk
@@ -34,14 +34,46 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
             _refuse_what_is_for_operands(statement, facts)
             if schedule.threads is not None:
                 _set_keyword(_header(statement), "threads", schedule.threads)
-            if schedule.swizzle is not None:
-                _set_swizzle(statement, schedule.swizzle)
+    grids = [one for one in function.body if isinstance(one, ast.With)]
+    if schedule.swizzle is not None:
+        _set_swizzles(grids, function, schedule.swizzle)
     if schedule.num_stages is not None:
-        for node in walk(function):
-            if isinstance(node, ast.For) and isinstance(node.iter, ast.Call):
-                if isinstance(node.iter.func, ast.Attribute) and node.iter.func.attr == "Pipelined":
-                    _set_keyword(node.iter, "num_stages", schedule.num_stages)
+        _set_stages(function, schedule.num_stages)
     return tree
+
+
+def _set_swizzles(grids: list[ast.With], function: ast.FunctionDef, panel: int) -> None:
+    """Panels of programs; a grid of one dimension has none."""
+    wide = [grid for grid in grids if len(_header(grid).args) > 1]
+    if not wide:
+        raise _idle(function, "T.swizzle", "its grid has one dimension")
+    for grid in wide:
+        _set_swizzle(grid, panel)
+
+
+def _set_stages(function: ast.FunctionDef, num_stages: int) -> None:
+    loops = [
+        node.iter
+        for node in walk(function)
+        if isinstance(node, ast.For)
+        and isinstance(node.iter, ast.Call)
+        and isinstance(node.iter.func, ast.Attribute)
+        and node.iter.func.attr == "Pipelined"
+    ]
+    if not loops:
+        raise _idle(function, "T.pipeline", "it has no loop over T.Pipelined(…)")
+    for loop in loops:
+        _set_keyword(loop, "num_stages", num_stages)
+
+
+def _idle(function: ast.FunctionDef, annotation: str, why: str) -> RewriteError:
+    return refuse(
+        function,
+        "T2T840",
+        f"{annotation} changes nothing in this kernel: {why}",
+        (),
+        "leave it out of the schedule of this kernel",
+    )
 
 
 def _header(block: ast.With) -> ast.Call:
@@ -60,9 +92,7 @@ def _set_keyword(call: ast.Call, name: str, value: int) -> None:
 
 
 def _set_swizzle(block: ast.With, panel: int) -> None:
-    """Panels instead of those that the program asks for; a grid of one dimension has none."""
-    if len(_header(block).args) < 2:
-        return
+    """Panels instead of those that the program asks for."""
     rest = [one for one in block.body if operator_call(one, "use_swizzle") is None]
     (swizzle,) = stmts("T.use_swizzle(panel)", panel=literal(panel))
     block.body = [place(swizzle, block), *rest]

@@ -44,7 +44,7 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
             or not _is_staged(function, tile, facts)
         ):
             continue
-        name = Names(tree, facts).fresh(f"{tile.name}_stage")
+        name = Names.of(tree, facts).fresh(f"{tile.name}_stage")
         facts.tiles[name] = replace(tile, name=name, shape=tile.shape[1:], trees=tile.trees[1:])
         changed = _OneStage(tile, name).visit(copy_tree(function))
         if _fills_first(function.body, changed.body, tile, name, facts):

@@ -1,6 +1,7 @@
 """What is known of the names at a point of the program: dtypes, ranges, symbolic bounds."""
 
 import ast
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from rewrites.facts import Facts, Tile
@@ -57,10 +58,16 @@ def environment_of(facts: Facts) -> Environment:
 class Names:
     """Hands out identifiers that the program does not use."""
 
-    def __init__(self, tree: ast.AST, facts: Facts) -> None:
-        self.used = {"T", "tl", "triton", "torch", "libdevice", "TensorDescriptor"}
-        self.used |= set(facts.constants) | set(facts.tensors) | set(facts.dims)
-        self.used |= {node.id for node in walk(tree) if isinstance(node, ast.Name)}
+    def __init__(self, used: Iterable[str]) -> None:
+        self.used = set(used)
+
+    @classmethod
+    def of(cls, tree: ast.AST, facts: Facts) -> "Names":
+        """All but those that a program and what is emitted around it use."""
+        names = cls({"T", "tl", "triton", "torch", "libdevice", "TensorDescriptor"})
+        names.used |= set(facts.constants) | set(facts.tensors) | set(facts.dims)
+        names.used |= {node.id for node in walk(tree) if isinstance(node, ast.Name)}
+        return names
 
     def fresh(self, base: str) -> str:
         """`base`, or `base_1`, `base_2`, … where it is taken."""

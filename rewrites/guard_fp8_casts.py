@@ -51,7 +51,7 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
 
 def _guard(kernel: ast.FunctionDef, facts: Facts) -> None:
     values = Values(kernel)
-    guard = _Guard(values, Names(kernel, facts).fresh("zero"))
+    guard = _Guard(values, Names.of(kernel, facts).fresh("zero"))
     values.follow(kernel.body, guard.visit)
     if guard.is_used:
         at = _behind_program_ids(kernel.body)

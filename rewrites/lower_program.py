@@ -50,7 +50,7 @@ from rewrites.values import named, stored, strong, triton_dtype
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
     """Lower tiles, element-wise loops, scalars and loop headers; `T.Kernel` blocks stay."""
     function = function_of(tree)
-    lowering = Lowering(facts, environment_of(facts), Names(tree, facts))
+    lowering = Lowering(facts, environment_of(facts), Names.of(tree, facts))
     for variable in natural_variables(function, facts):
         lowering.environment.ranges[variable] = NATURAL
     lowering.zero_padded = zero_padded_tiles(function, facts)

@@ -46,7 +46,7 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
     """Rewrite every block that holds a jump; flags become variables of the facts."""
     function = function_of(tree)
     if any(isinstance(node, _JUMPS) for node in walk(function)):
-        remover = _Remover(function, facts, Names(tree, facts))
+        remover = _Remover(function, facts, Names.of(tree, facts))
         for statement in function.body:
             if isinstance(statement, ast.With):
                 remover.kernel(statement)

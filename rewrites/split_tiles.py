@@ -53,7 +53,8 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
         for dimension in range(tile.rank):
             cuts = _cuts(tile, dimension, accesses)
             if cuts is not None:
-                Splitter(tile, dimension, cuts, accesses, Names(tree, facts), facts).split(function)
+                names = Names.of(tree, facts)
+                Splitter(tile, dimension, cuts, accesses, names, facts).split(function)
                 break
     return tree
 

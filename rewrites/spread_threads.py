@@ -52,7 +52,7 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
     """Spread what depends on the number of the thread over lanes, in every T.Kernel block."""
     if not uses_threads(tree, facts):
         return tree
-    names = Names(tree, facts)
+    names = Names.of(tree, facts)
     for block in kernel_blocks(function_of(tree)):
         threads = Threads(thread_count(block, facts), facts)
         for node in walk(block):

@@ -24,6 +24,7 @@ after:
 import ast
 from dataclasses import replace
 
+from rewrites.environment import Names
 from rewrites.facts import Facts
 from rewrites.operands.body import Body, Writer
 from rewrites.operands.evaluate import Reader
@@ -31,7 +32,8 @@ from rewrites.operands.grid import Grid
 from rewrites.operands.limits import bound_of
 from rewrites.operands.multiply_vectors import multiply_vectors
 from rewrites.operands.online import hoist_factors
-from rewrites.operands.plan import Output, Plan, plan_of
+from rewrites.operands.places import Output, Plan
+from rewrites.operands.plan import plan_of
 from rewrites.operands.plan_scans import has_scans, plan_scans
 from rewrites.operands.powers import with_powers_of_two
 from rewrites.operands.rename_bound import rename_bound
@@ -189,7 +191,7 @@ def _written(
 ) -> list[ast.stmt]:
     node = function.body[-1]
     used = {function.name, *facts.tensors, *facts.constants, *facts.scalars}
-    writer = Writer(facts, used, node)
+    writer = Writer(facts, Names(used), node)
     for one in plan.places.values():
         if one.block.name and one.has_lanes:
             writer.constant(one.block)

@@ -9,6 +9,7 @@ import tile2triton
 import tile2triton.language as T
 from tests.kernels.gemm import gemm as explicit_gemm
 from tests.test_whole_operands import attended, check, normal
+from tests.test_whole_scans import recurrence
 from tile2triton import Schedule
 from tile2triton.cli import main
 from tile2triton.diagnostics import TileError
@@ -208,6 +209,77 @@ def test_schedules_name_extents_that_the_program_has(schedule, code):
     kernel = tile2triton.kernel(schedule=schedule)(product)
     operands = T.Tensor((512, 64), "float16"), T.Tensor((64, 512), "float16")
     assert code_of(lambda: kernel.compile(*operands)) == code
+
+
+def doubled(X):
+    return X * 2
+
+
+def total(X):
+    return T.sum(X)
+
+
+def states(a, b):
+    return T.linear_scan(a, b, axis=-2)
+
+
+@pytest.mark.parametrize(
+    ("function", "schedule", "shapes", "code"),
+    [
+        (doubled, Schedule(pipeline=3), [(64, 64)], "T2T840"),
+        (doubled, Schedule(swizzle=8), [(64,)], "T2T840"),
+        (doubled, Schedule(recompute=True), [(64, 64)], "T2T840"),
+        (doubled, Schedule(split=("N", 2)), [(64, 64)], "T2T878"),
+        (product, Schedule(recompute=True), [(64, 64), (64, 32)], "T2T840"),
+        (product, Schedule(tile={"b_2": 2}), [(2, 64, 64), (64, 32)], "T2T840"),
+        (total, Schedule(persistent=True), [(64,)], "T2T840"),
+        (states, Schedule(recompute=True), [(64, 64), (64, 64)], "T2T840"),
+        (states, Schedule(split=("L", 2)), [(64, 64), (64, 64)], "T2T878"),
+        (states, Schedule(tile={"q": 16}), [(64, 64), (64, 64)], "T2T876"),
+        (states, Schedule(swizzle=4), [(64, 64), (64, 64)], "T2T840"),
+    ],
+)
+def test_annotations_that_change_nothing_are_refused(function, schedule, shapes, code):
+    kernel = tile2triton.kernel(schedule=schedule)(function)
+    operands = [T.Tensor(shape, "float16") for shape in shapes]
+    assert code_of(lambda: kernel.compile(*operands)) == code
+
+
+def test_extents_of_one_do_not_make_a_schedule_wrong(device):
+    kernel = tile2triton.kernel(schedule=Schedule(tile={"m": 64, "n": 32}, swizzle=8))(product)
+    a, b = normal(1, 40), normal(40, 50)
+    check(kernel, [a, b], (a.double() @ b.double()).relu(), device)
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        Schedule(persistent=3, vectorize=2),
+        Schedule(persistent=2, swizzle=2, tile={"L": 8}),
+        Schedule(vectorize=4, warps=2, tile={"L": 16}),
+    ],
+    ids=repr,
+)
+def test_every_schedule_of_a_scan_gives_the_same(schedule, device, poisoned):
+    @tile2triton.kernel(schedule=schedule)
+    def rolled(a: T.Tensor["B L D"], b: T.Tensor["B L D"]):
+        h = T.linear_scan(a, b, axis=-2)
+        return h, T.sum(h, axis=-2)
+
+    a, b = normal(3, 21, 70, dtype=torch.float32).sigmoid(), normal(3, 21, 70, dtype=torch.float32)
+    h = recurrence(a, b, 0.0, 1)
+    check(rolled, [a, b], (h, h.sum(1)), device)
+
+
+def test_a_row_that_would_be_held_whole_is_run_over_in_tiles(device, poisoned):
+    def softmax_and_sum(X: T.Tensor["M N"]):
+        return T.softmax(X), T.sum(X, axis=0)
+
+    x = normal(20, 100, dtype=torch.float32)
+    wanted = x.double().softmax(-1), x.double().sum(0)
+    kernel = tile2triton.kernel(schedule=Schedule(tile={"N": 32}))(softmax_and_sum)
+    check(kernel, [x], wanted, device)
+    assert "block_N = 32\n" in kernel.compile(x).triton_source
 
 
 def test_products_are_computed_again_only_where_that_is_said():

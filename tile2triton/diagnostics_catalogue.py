@@ -1638,6 +1638,17 @@ CATALOGUE: dict[str, Entry] = {
         wrong="def f(X):  # X: (100000, 100000)\n    return X / T.sum(X)",
         right="def total(X):\n    return T.sum(X)\n\ndef f(X, total):\n    return X / total",
     ),
+    "T2T840": Entry(
+        title="An annotation changes nothing",
+        explanation=(
+            "A schedule says something of a program that cannot act on it, whatever its sizes: "
+            "stages where there is no loop, an order of programs that stand in one row, tiles of "
+            "an extent that each program has whole, or products to be computed again where none "
+            "takes another one."
+        ),
+        wrong="T.pipeline(3)  # above a kernel that adds two tensors",
+        right="T.warps(4)",
+    ),
     "T2T850": Entry(
         title="The values of a scan are known in their order",
         explanation=(

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from rewrites.environment import Names
 from rewrites.facts import Facts, Tile
 from rewrites.operands.terms import Axis, Size, Term
 from rewrites.quote import expr, literal, name, place, stmts
@@ -76,7 +77,7 @@ class Writer:
     """Makes statements, names and tiles of the program that is written."""
 
     facts: Facts
-    used: set[str]
+    names: Names
     node: ast.AST
     # Tiles with their depths in the order in which they were made, and those that a repeated loop
     # takes again.
@@ -91,15 +92,6 @@ class Writer:
         """Note a condition that what is written relies on."""
         condition = self.tree(template, **trees)
         self.decided.setdefault(ast.unparse(condition), condition)
-
-    def fresh(self, base: str) -> str:
-        """`base`, or `base_1`, `base_2`, … where it is taken."""
-        candidate, count = base, 0
-        while candidate in self.used:
-            count += 1
-            candidate = f"{base}_{count}"
-        self.used.add(candidate)
-        return candidate
 
     def put(self, body: Body, template: str, **trees: ast.expr | str) -> None:
         """Append statements, placed where the user's expression stands."""
@@ -133,7 +125,7 @@ class Writer:
         known = next((one for one in same if _is_like(one[1], wanted, values, dtype)), None)
         if known is not None:
             self.again.remove(known)
-        made = self.fresh(wanted) if known is None else known[1].name
+        made = self.names.fresh(wanted) if known is None else known[1].name
         shape = ast.Tuple(list(extents), ast.Load())
         self.put(
             body,
@@ -152,7 +144,7 @@ class Writer:
         assert value is not None
         known = self.numbers.get(wanted)
         if known is None:
-            known = self.numbers[wanted] = self.fresh(wanted)
+            known = self.numbers[wanted] = self.names.fresh(wanted)
             self.facts.constants[known] = value
         return name(known)
 

@@ -17,9 +17,9 @@ import ast
 
 from rewrites.operands.body import Body, Held, subscript
 from rewrites.operands.guards import guarded
-from rewrites.operands.plan import Output
+from rewrites.operands.places import Output
 from rewrites.operands.scans import STARTS
-from rewrites.operands.terms import Axis, Size, Term, how_reduced, how_scanned
+from rewrites.operands.terms import Axis, Term, how_reduced, how_scanned
 from rewrites.operands.tiles import Tiles
 from rewrites.quote import literal, name, place
 
@@ -36,7 +36,7 @@ class Chunks:
         self.axis = axis
         self.body = body
         self.block = self.writer.constant(tiles.plan.places[axis].block)
-        self.counter = self.writer.fresh("k")
+        self.counter = self.writer.names.fresh("k")
         start = self.writer.tree("k * block", k=name(self.counter), block=self.block)
         self.inside = Body(body, starts={axis: start})
         self.inside.scan = self.scan
@@ -65,14 +65,13 @@ class Chunks:
         how, _ = how_scanned(term)
         axes = tuple(self.tiles.plan.lanes(term.axes))
         dim = literal(axes.index(self.axis))
-        sizes = [self.tiles.plan.places[axis].block for axis in axes]
         start = term.operands[2] if how == "linear" else self.tiles.terms.number(STARTS[how])
         state = self._state(term, start, axes)
         if how in ("linear", "prod"):
             first, second = self._linear(term)
             factor = self._tile(first, axes, "factor", 1.0)
             added = self._tile(second, axes, "added", 0.0)
-            made = self.tiles.new_tile(self.inside, term, sizes)
+            made = self.tiles.new_tile(self.inside, term, axes)
             trees = {"a": factor, "b": added, "c": made, "d": state.name}
             template = "T.linear_scan(a, b, c, start=d, dim=at)"
             self.writer.put(self.inside, template, **trees, at=dim)
@@ -99,9 +98,8 @@ class Chunks:
             operand = self.tiles.terms.apply("-x", (operand,), operand.dtype)
             identity = -identity
         source = self._tile(operand, axes, "scanned", identity)
-        sizes = [self.tiles.plan.places[axis].block for axis in axes]
         own = "max" if how == "min" else how
-        made = self.tiles.new_tile(self.inside, term, sizes)
+        made = self.tiles.new_tile(self.inside, term, axes)
         call = f"T.cum{own}(a, b, dim=at)"
         at = literal(axes.index(self.axis))
         self.writer.put(self.inside, call, a=source, b=made, at=at)
@@ -125,8 +123,7 @@ class Chunks:
             if held.axes == axes:
                 return held.name
         self.tiles.prepare(operand, self.inside)
-        sizes = [self.tiles.plan.places[axis].block for axis in axes]
-        tile = self.writer.tile(self.inside, wanted, sizes, operand.dtype)
+        tile = self.tiles.tile(self.inside, wanted, axes, operand.dtype)
         inside = self.inside
         self.tiles.fill(inside, tile, axes, lambda ls: self.tiles.element(operand, inside, ls))
         return tile
@@ -134,11 +131,10 @@ class Chunks:
     def _state(self, term: Term, start: Term, axes: tuple[Axis, ...]) -> Held:
         """What a scan has come to before a tile; it starts before the loop."""
         rest = tuple(axis for axis in axes if axis != self.axis)
-        sizes = [self.tiles.plan.places[axis].block for axis in rest] or [Size(1)]
         wanted = f"{term.name}_state" if term.name else "state"
         if start.kind != "number":
             self.tiles.prepare(start, self.body)
-        state = Held(self.writer.tile(self.body, wanted, sizes, term.dtype), rest, not rest)
+        state = Held(self.tiles.tile(self.body, wanted, rest, term.dtype), rest, not rest)
         self._begin(state, start)
         return state
 
@@ -182,8 +178,7 @@ class Chunks:
             self.tiles.held(operand, self.inside)
             return
         axes = tuple(self.tiles.plan.lanes(term.axes))
-        sizes = [self.tiles.plan.places[axis].block for axis in axes]
-        tile = self.tiles.new_state(self.body, term.name or f"row_{how}", sizes, term.dtype)
+        tile = self.tiles.tile(self.body, term.name or f"row_{how}", axes, term.dtype)
         state = Held(tile, axes, is_cell=not axes)
         self._begin(state, self.tiles.terms.number(STARTS[how]))
         if not self.is_even:

@@ -4,7 +4,7 @@ import ast
 import functools
 
 from rewrites.operands.body import Body, Writer
-from rewrites.operands.plan import Place, Plan
+from rewrites.operands.places import Place, Plan
 from rewrites.operands.terms import Axis
 from rewrites.quote import literal, name, place
 
@@ -26,7 +26,8 @@ class Grid:
         self.extents = [self._programs(axis) for axis in self.axes]
         if parts is not None:
             self.extents.append(parts)
-        self.names = [writer.fresh(one) for one in _BLOCKS[: max(1, min(3, len(self.extents)))]]
+        count = max(1, min(3, len(self.extents)))
+        self.names = [writer.names.fresh(one) for one in _BLOCKS[:count]]
         self.is_persistent = plan.programs is not None and bool(self.extents)
         self.inner = Body()
         # The number of the part, where there are parts.
@@ -72,7 +73,7 @@ class Grid:
         if axis not in self.plan.reversed:
             return start
         # The last tiles have the most work and go first.
-        first = writer.fresh("first")
+        first = writer.names.fresh("first")
         writer.put(body, "first = start", first=first, start=start)
         return name(first)
 
@@ -88,7 +89,7 @@ class Grid:
     def _of_tile(self, body: Body) -> list[ast.expr]:
         """The indices of the tile that a program computes in this turn."""
         writer = self.writer
-        tile = writer.fresh("tile")
+        tile = writer.names.fresh("tile")
         body.counter = tile
         extents = self.extents
         if self.plan.swizzle is None or len(extents) < 2:
@@ -117,7 +118,7 @@ class Grid:
         return [x, y, *self._apart(outer, rest)]
 
     def _let(self, body: Body, wanted: str, tree: ast.expr) -> ast.expr:
-        made = self.writer.fresh(f"tile_{wanted}")
+        made = self.writer.names.fresh(f"tile_{wanted}")
         self.writer.put(body, "made = tree", made=made, tree=tree)
         return name(made)
 
@@ -163,8 +164,7 @@ class Grid:
 
     def _swizzle(self) -> list[ast.stmt]:
         """`T.use_swizzle(…)` for a grid over rows and columns."""
-        tiled = [one for one in self.plan.places.values() if one.role == "tile"]
-        if self.plan.swizzle is None or len(tiled) < 2 or self.is_persistent:
+        if self.plan.swizzle is None or len(self.extents) < 2 or self.is_persistent:
             return []
         call = self.writer.tree("T.use_swizzle(panel)", panel=literal(self.plan.swizzle))
         return [place(ast.Expr(call), self.writer.node)]

@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from rewrites.operands.body import Body, Writer
-from rewrites.operands.plan import Plan
+from rewrites.operands.places import Plan
 from rewrites.operands.terms import Axis, Size, Term
 from rewrites.quote import expr, literal
 

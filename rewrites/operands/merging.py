@@ -5,7 +5,7 @@ import ast
 from rewrites.operands.body import Body, Held, subscript
 from rewrites.operands.online import Running
 from rewrites.operands.running import RunningValues, assigned, how_of, indices, is_extreme
-from rewrites.operands.terms import Axis, Size, Term, subterms
+from rewrites.operands.terms import Axis, Term, subterms
 from rewrites.operands.tiles import Tiles
 
 
@@ -20,9 +20,6 @@ class Merging(RunningValues):
         """Accumulators with what changes no result."""
         for one in self.running:
             self.held[one.term] = self.accumulator(one.term)
-
-    def sizes(self, held: Held) -> list[Size]:
-        return [self.plan.places[axis].block for axis in held.axes] or [Size(1)]
 
     def add(self, parts: dict[Term, Held], inside: Body) -> None:
         """Combine the tiles of one part with the accumulators."""
@@ -46,19 +43,18 @@ class Merging(RunningValues):
 
     def _scales(self, base: Term, parts: dict[Term, Held], inside: Body) -> tuple[Held, Held]:
         """What the sums so far, and those of the part, are multiplied by."""
-        writer = self.writer
+        writer, tile = self.writer, self.tiles.tile
         maxima = [one.term for one in self.running if one.term in set(subterms(base))]
         axes = self.held[maxima[0]].axes
-        sizes = self.sizes(self.held[maxima[0]])
         lanes = dict(zip(axes, self.tiles.counters, strict=False))
         index = indices(axes, lanes)
         old = {term: self.held[term].name for term in maxima}
         own = {term: parts[term].name for term in maxima}
         new = {
-            term: writer.tile(inside, f"new_{old[term].removeprefix('row_')}", sizes, term.dtype)
+            term: tile(inside, f"new_{old[term].removeprefix('row_')}", axes, term.dtype)
             for term in maxima
         }
-        made = [writer.tile(inside, one, sizes, "float32") for one in ("rescale", "part_scale")]
+        made = [tile(inside, one, axes, "float32") for one in ("rescale", "part_scale")]
         statements: list[ast.stmt] = []
         for term in maxima:
             both = writer.tree(
@@ -66,12 +62,12 @@ class Merging(RunningValues):
             )
             statements.append(assigned(new[term], index, both))
         after = self.with_maxima(base, new, index, inside, lanes)
-        for tile, values in zip(made, (old, own), strict=True):
+        for scale, values in zip(made, (old, own), strict=True):
             before = self.with_maxima(base, values, index, inside, lanes)
-            statements.append(assigned(tile, index, self.scale(base, before, after)))
+            statements.append(assigned(scale, index, self.scale(base, before, after)))
         statements += [assigned(old[term], index, subscript(new[term], index)) for term in maxima]
         self.each(inside, axes, statements)
-        rescale, part_scale = (Held(tile, axes, not axes) for tile in made)
+        rescale, part_scale = (Held(one, axes, not axes) for one in made)
         return rescale, part_scale
 
     def _combine(

@@ -3,13 +3,14 @@
 import ast
 import dataclasses
 import math
-from dataclasses import dataclass, field
 
 from rewrites.dtypes import BY_NAME
 from rewrites.environment import next_power_of_two
 from rewrites.errors import refuse
 from rewrites.facts import Facts
-from rewrites.operands.online import Running, planned
+from rewrites.operands.obeyed import Said
+from rewrites.operands.online import planned
+from rewrites.operands.places import Output, Place, Plan, axes_of
 from rewrites.operands.terms import Axis, Size, Term, reduced_axis, subterms
 from rewrites.schedule import Schedule
 
@@ -25,81 +26,9 @@ ROOM = 4 * TILE
 WHOLE_MATRIX = 512
 
 
-@dataclass(frozen=True)
-class Output:
-    """What is stored to a tensor: the term of an element, and at which indices it stands."""
-
-    tensor: str
-    term: Term
-    indices: tuple[Term, ...]
-    node: ast.AST
-
-    @property
-    def axes(self) -> tuple[Axis, ...]:
-        """The axes that number its elements, in the order of the dimensions."""
-        return tuple(axis for index in self.indices for axis in _axes_of(index))
-
-
-def _axes_of(index: Term) -> list[Axis]:
-    """The axes that an index is made of, in the order in which they stand there."""
-    return [one.detail for one in subterms(index) if isinstance(one.detail, Axis)]
-
-
-@dataclass(frozen=True)
-class Place:
-    """How an axis is run over.
-
-    | role | meaning |
-    |---|---|
-    | "grid" | one index for each program |
-    | "tile" | a tile of `block` indices for each program |
-    | "whole" | all indices in one tile |
-    | "stream" | tile by tile, in a loop |
-    | "step" | index by index, in a loop |
-    """
-
-    role: str
-    # The extent of the tile, and its name in the program.
-    block: Size
-
-    @property
-    def has_lanes(self) -> bool:
-        return self.role not in ("grid", "step")
-
-
-@dataclass
-class Plan:
-    """The places of all axes, in the order of the outputs, and the loops over streamed ones."""
-
-    outputs: list[Output]
-    places: dict[Axis, Place] = field(default_factory=dict)
-    loops: dict[Axis, list[Running]] = field(default_factory=dict)
-    # Axes of which the last tiles have the most work, and go first.
-    reversed: set[Axis] = field(default_factory=set)
-    threads: int = 128
-    num_stages: int = 2
-    swizzle: int | None = None
-    # How many programs a persistent grid has.
-    programs: int | None = None
-    # Streamed axes that several programs share.
-    splits: dict[Axis, int] = field(default_factory=dict)
-    # Axes along which something is scanned.
-    scanned: set[Axis] = field(default_factory=set)
-    # The stages of loops of which the program says how many they have.
-    stages: dict[Axis, int] = field(default_factory=dict)
-
-    def stages_along(self, axis: Axis) -> int:
-        """How many stages the loops over an axis have."""
-        return self.stages.get(axis, self.num_stages)
-
-    def lanes(self, axes: frozenset[Axis]) -> list[Axis]:
-        """The axes that are extents of a tile, in the order of all axes."""
-        return [axis for axis in self.places if axis in axes and self.places[axis].has_lanes]
-
-
 def _parted(outputs: list[Output]) -> set[Axis]:
     """The axes along which one tensor is stored to at several places, or by groups."""
-    found = {axis for one in outputs for index in one.indices for axis in _axes_of(index)[1:]}
+    found = {axis for one in outputs for index in one.indices for axis in axes_of(index)[1:]}
     for one in outputs:
         for other in outputs:
             if other is not one and other.tensor == one.tensor:
@@ -142,7 +71,7 @@ class _Planning:
         self.roles: dict[Axis, str] = {}
         self.multiprocessors = facts.multiprocessors
         self.template = facts.templates.get(self.kind(), Schedule())
-        self.said = facts.schedule
+        self.said = Said.of(facts, {one: self.letter(one) for one in self._all()}, function)
         self.schedule = facts.schedule.over(self.template)
 
     def kind(self) -> str:
@@ -154,16 +83,19 @@ class _Planning:
             return "gemm"
         return "rows" if self.reductions else "elementwise"
 
+    def _all(self) -> list[Axis]:
+        return [*self.axes, *self.bound]
+
     def made(self) -> Plan:
-        self._refuse_unknown()
+        self.said.refuse_unknown()
         roles = {**self._roles_of_outputs(), **self._roles_of_bound()}
         self._hold_rows(roles)
         self.roles = roles
         if not self.dots:
             self._tile_rows(roles)
         sizes = self._block_sizes(roles)
-        if self.dots and self.said.threads is not None:
-            self._fit_registers(roles, sizes, self.said.threads)
+        if self.dots and self.said.schedule.threads is not None:
+            self._fit_registers(roles, sizes, self.said.schedule.threads)
         for axis in self._ordered():
             self.plan.places[axis] = Place(roles[axis], sizes[axis])
         for axis, place in self.plan.places.items():
@@ -171,6 +103,7 @@ class _Planning:
                 over = [term for term in self.reductions if reduced_axis(term) == axis]
                 self.plan.loops[axis] = planned(axis, over)
         self._set_launch()
+        self.said.refuse_idle(self.plan)
         return self.plan
 
     def _ordered(self) -> list[Axis]:
@@ -222,13 +155,14 @@ class _Planning:
             axis
             for output in self.plan.outputs
             for index in output.indices
-            for axis in _axes_of(index)[:-1]
+            for axis in axes_of(index)[:-1]
         }
         for axis in reversed(self.axes):
-            if roles[axis] != "grid" or room <= 1 or axis in outer:
+            is_said = self.said.tile(axis) is not None
+            if roles[axis] != "grid" or (room <= 1 and not is_said) or axis in outer:
                 continue
             block = min(room, next_power_of_two(axis.size.value))
-            if axis in self.exact and axis.size.value <= room:
+            if axis in self.exact and axis.size.value <= room and not is_said:
                 roles[axis] = "whole"
                 room //= next_power_of_two(axis.size.value)
                 continue
@@ -236,7 +170,7 @@ class _Planning:
                 block = min(block, _even(axis))
             roles[axis] = "tile"
             self.blocks[axis] = block
-            room //= block
+            room = max(1, room // block)
 
     def _hold_rows(self, roles: dict[Axis, str]) -> None:
         """Hold the axes whole over which what is stored is reduced, too, as far as they fit."""
@@ -245,7 +179,8 @@ class _Planning:
             if axis not in self.own:
                 continue
             length = next_power_of_two(axis.size.value)
-            roles[axis] = "whole" if length <= room else "stream"
+            is_whole = length <= room and not self._is_cut(axis)
+            roles[axis] = "whole" if is_whole else "stream"
             room = max(1, room // length)
         streamed = [axis for axis in self.axes if roles[axis] == "stream"]
         if len(streamed) > 1:
@@ -270,8 +205,12 @@ class _Planning:
                 roles[axis] = "stream"
             else:
                 is_row = axis.size.value <= WHOLE_ROW and self._is_innermost(axis)
-                roles[axis] = "whole" if is_row else "stream"
+                roles[axis] = "whole" if is_row and not self._is_cut(axis) else "stream"
         return roles
+
+    def _is_cut(self, axis: Axis) -> bool:
+        """Whether a tile size is said for an extent, and there is more of it."""
+        return (self.said.tile(axis) or axis.size.value) < axis.size.value
 
     def _is_innermost(self, axis: Axis) -> bool:
         """Whether what is loaded along an axis lies side by side, or there is little of it."""
@@ -325,7 +264,7 @@ class _Planning:
     def _fit_registers(self, roles: dict[Axis, str], sizes: dict[Axis, Size], threads: int) -> None:
         """Halve default tiles whose accumulator would not fit into so few threads' registers."""
         tiled = [axis for axis in reversed(self.axes) if roles[axis] == "tile"]
-        free = [axis for axis in tiled if self._found(self.said, axis) is None]
+        free = [axis for axis in tiled if self.said.tile(axis) is None]
         elements = math.prod(sizes[axis].value for axis in tiled)
         for axis in free:
             while elements > ACCUMULATOR * threads and sizes[axis].value > 64:
@@ -352,12 +291,12 @@ class _Planning:
 
     def _block(self, axis: Axis, most: int) -> int:
         """The tile size along an extent: what is said, or the default if there is so much."""
-        said = self._found(self.said, axis)
+        said = self.said.tile(axis)
         if axis in self.exact:
             return min(said or most, _even(axis))
         if said is not None:
             return said
-        default = self._found(self.template, axis)
+        default = self.template.tiles.get(self.said.letters[axis])
         if default is not None and self.dots:
             most = default
             if axis in self.bound and self.kind() == "gemm":
@@ -365,12 +304,6 @@ class _Planning:
                 most = most * 16 // BY_NAME[self.dots[0].operands[0].dtype].bits
         least = 16 if self.dots else 1
         return max(least, min(most, next_power_of_two(axis.size.value)))
-
-    def _found(self, schedule: Schedule, axis: Axis) -> int | None:
-        """The tile size that a schedule has for an extent: by its name, or as m, n or k."""
-        tiles = {name.lower(): size for name, size in schedule.tiles.items()}
-        by_name = tiles.get(axis.size.name.lower()) if schedule is self.said else None
-        return tiles.get(self.letter(axis)) if by_name is None else by_name
 
     def letter(self, axis: Axis) -> str:
         """What an extent is to the matrix products: "m", "n" or "k"; without products, ""."""
@@ -390,12 +323,8 @@ class _Planning:
 
     def _splits(self) -> dict[Axis, int]:
         found: dict[Axis, int] = {}
-        for name, parts in self.said.splits.items():
-            axes = [
-                axis
-                for axis in self.plan.loops
-                if name.lower() in (axis.size.name.lower(), self.letter(axis))
-            ]
+        for name, parts in self.said.schedule.splits.items():
+            axes = [axis for axis in self.said.axes(name) if axis in self.plan.loops]
             if not axes or axes[0] in self.axes:
                 raise refuse(
                     self.function,
@@ -405,25 +334,18 @@ class _Planning:
                     "split the extent that a matrix product contracts, or leave T.split out",
                 )
             found[axes[0]] = parts
-        return dict(list(found.items())[:1])
+        if len(found) > 1:
+            raise refuse(
+                self.function,
+                "T2T878",
+                "only one extent of a program can be split",
+                (f"T.split says {', '.join(f'`{name}`' for name in self.said.schedule.splits)}",),
+                "leave one T.split",
+            )
+        return found
 
     def _threads(self) -> int:
         return self.schedule.threads or 128
-
-    def _refuse_unknown(self) -> None:
-        """Tiles and splits are of extents that the program has."""
-        axes = (*self.axes, *self.bound)
-        known = {axis.size.name.lower() for axis in axes} | {self.letter(axis) for axis in axes}
-        for name in (*self.said.tiles, *self.said.splits):
-            if name.lower() not in known:
-                extents = [axis.size.name for axis in axes if axis.size.name]
-                raise refuse(
-                    self.function,
-                    "T2T876",
-                    f"the schedule says `{name}`, which is no extent of this program",
-                    (f"extents: {', '.join(dict.fromkeys(extents))}",),
-                    'name extents in annotations to be sure of their names: X: T.Tensor["M N"]',
-                )
 
     def _refuse_too_long(self, axis: Axis, most: int) -> None:
         if axis.size.value <= most or self.schedule.recompute:
@@ -450,9 +372,11 @@ class _Planning:
             for axis in self.bound:
                 elements *= plan.places[axis].block.value
             plan.threads = min(512, max(128, next_power_of_two(elements) // 16))
-        plan.swizzle = schedule.swizzle
+        plan.swizzle = self.said.schedule.swizzle
+        if len([one for one in plan.places.values() if one.role == "tile"]) > 1:
+            plan.swizzle = schedule.swizzle
         if schedule.programs is not None:
             plan.programs = schedule.programs or self.multiprocessors
         plan.splits = self._splits()
-        plan.threads = self.said.threads or plan.threads
+        plan.threads = self.said.schedule.threads or plan.threads
         plan.num_stages = schedule.num_stages or plan.num_stages

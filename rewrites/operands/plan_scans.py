@@ -10,9 +10,10 @@ from rewrites.dtypes import BY_NAME
 from rewrites.environment import next_power_of_two
 from rewrites.errors import refuse
 from rewrites.facts import Facts
-from rewrites.operands.plan import TILE, WHOLE_ROW, Output, Place, Plan
+from rewrites.operands.obeyed import Said
+from rewrites.operands.places import Output, Place, Plan
+from rewrites.operands.plan import TILE, WHOLE_ROW
 from rewrites.operands.terms import Axis, Size, Term, how_scanned, reduced_axis, subterms
-from rewrites.schedule import Schedule
 
 # The threads of a warp, each of which has a column.
 WARP = 32
@@ -32,12 +33,13 @@ def has_scans(outputs: list[Output]) -> bool:
 
 def plan_scans(outputs: list[Output], facts: Facts, function: ast.AST) -> Plan:
     """A plan; an error where the program is no one kernel."""
-    return _Planning(outputs, facts.schedule, function).made()
+    return _Planning(outputs, facts, function).made()
 
 
 class _Planning:
-    def __init__(self, outputs: list[Output], schedule: Schedule, function: ast.AST) -> None:
-        self.schedule = schedule
+    def __init__(self, outputs: list[Output], facts: Facts, function: ast.AST) -> None:
+        self.schedule = facts.schedule
+        self.multiprocessors = facts.multiprocessors
         self.function = function
         self.plan = Plan(outputs)
         self.found = subterms(*(output.term for output in outputs))
@@ -48,13 +50,26 @@ class _Planning:
         self.whole = [axis for axis in {**reduced} if axis not in self.scanned]
         self.columns = [one for one in own if one not in self.scanned and one not in reduced]
 
+        axes = dict.fromkeys((*self.columns, *self.scanned, *self.whole))
+        self.said = Said.of(facts, dict.fromkeys(axes, ""), function)
+
     def made(self) -> Plan:
         self._check()
         self.plan.scanned = set(self.scanned)
         if self._are_rows():
-            return self._rows()
-        if self._are_tiles():
-            return self._tiles()
+            self._rows()
+        elif self._are_tiles():
+            self._tiles()
+        else:
+            self._steps()
+        self.plan.swizzle = self.schedule.swizzle
+        if self.schedule.programs is not None:
+            self.plan.programs = self.schedule.programs or self.multiprocessors
+        self.said.refuse_idle(self.plan)
+        return self.plan
+
+    def _steps(self) -> None:
+        """Columns for each program, index by index."""
         columns = {
             axis: Place("tile", block) if block.value > 1 else Place("grid", axis.size)
             for axis, block in self._blocks().items()
@@ -66,7 +81,6 @@ class _Planning:
         self.plan.places = {**columns, **whole} if is_laid_out else {**whole, **columns}
         for axis in self.scanned:
             self.plan.places[axis] = Place("step", axis.size)
-        return self.plan
 
     def _is_loaded_once(self, term: Term) -> bool:
         """Whether a term is a tile of columns and what is reduced, loaded before the loop."""
@@ -85,28 +99,28 @@ class _Planning:
             is_inner = loads and all(axis in load.operands[-1].axes for load in loads)
             if how not in ("sum", "max") or not is_inner or axis.size.value > WHOLE_ROW:
                 return False
-        return not self.whole and not any(map(self._said, self.scanned))
+        return not self.whole and not any(map(self.said.tile, self.scanned))
 
     def _are_tiles(self) -> bool:
         """Whether a tile of what is scanned is loaded at once, and scanned in registers."""
         loads = [term for term in self.found if term.kind == "load"]
         along = [load for load in loads if self.scanned.keys() & load.axes]
         are_inner = along and all(self.scanned.keys() & load.operands[-1].axes for load in along)
-        return bool(are_inner) or any(map(self._said, self.scanned))
+        return bool(are_inner) or any(map(self.said.tile, self.scanned))
 
-    def _tiles(self) -> Plan:
+    def _tiles(self) -> None:
         """Tiles of what is scanned, and so many columns that they are of a usual size."""
-        room = TILE
+        room = self._room()
         for axis in self.whole:
             room = max(1, room // next_power_of_two(axis.size.value))
         scanned: dict[Axis, Place] = {}
         for axis in self.scanned:
-            block = self._said(axis) or min(room, 1024, next_power_of_two(axis.size.value))
+            block = self.said.tile(axis) or min(room, 1024, next_power_of_two(axis.size.value))
             scanned[axis] = Place("stream", Size(block, f"block_{axis.size.name or 'L'}"))
         room = max(1, room // max(place.block.value for place in scanned.values()))
         columns: dict[Axis, Place] = {}
         for axis in reversed(self.columns):
-            block = self._said(axis) or min(room, next_power_of_two(axis.size.value))
+            block = self.said.tile(axis) or min(room, next_power_of_two(axis.size.value))
             room = max(1, room // block)
             columns[axis] = Place("grid", axis.size) if block == 1 else _tile(axis, block)
         whole = {axis: Place("whole", axis.size) for axis in self.whole}
@@ -118,7 +132,11 @@ class _Planning:
         self.plan.places = {axis: places[axis] for axis in order}
         self.plan.threads = self.schedule.threads or 128
         self.plan.num_stages = self.schedule.num_stages or 2
-        return self.plan
+
+    def _room(self) -> int:
+        """The elements of a tile: so many for each thread, where the schedule says so."""
+        width = self.schedule.width
+        return TILE if width is None else (self.schedule.threads or 128) * width
 
     def _are_columns_inner(self) -> bool:
         """Whether what is loaded along the last of the columns lies side by side."""
@@ -127,13 +145,13 @@ class _Planning:
             for term in self.found
         )
 
-    def _rows(self) -> Plan:
+    def _rows(self) -> None:
         """Several rows for each program, scanned in registers."""
         length = max(next_power_of_two(axis.size.value) for axis in self.scanned)
-        room = max(1, TILE // length)
+        room = max(1, self._room() // length)
         blocks: dict[Axis, Place] = {}
         for axis in reversed(self.columns):
-            block = self._said(axis) or min(room, next_power_of_two(axis.size.value))
+            block = self.said.tile(axis) or min(room, next_power_of_two(axis.size.value))
             room = max(1, room // block)
             blocks[axis] = Place("grid", axis.size) if block == 1 else _tile(axis, block)
         self.plan.places = {axis: blocks[axis] for axis in self.columns}
@@ -141,12 +159,6 @@ class _Planning:
             self.plan.places[axis] = Place("whole", axis.size)
         threads = min(512, max(128, next_power_of_two(length) // 16))
         self.plan.threads = self.schedule.threads or threads
-        return self.plan
-
-    def _said(self, axis: Axis) -> int | None:
-        """The tile size that the schedule says for an extent."""
-        tiles = {name.lower(): size for name, size in self.schedule.tiles.items()}
-        return tiles.get(axis.size.name.lower())
 
     def _bytes(self) -> int:
         """The size of the smallest elements that are loaded at each index."""
@@ -160,6 +172,15 @@ class _Planning:
         return max(1, min(sizes, default=4))
 
     def _check(self) -> None:
+        self.said.refuse_unknown()
+        for name in self.schedule.splits:
+            raise refuse(
+                self.function,
+                "T2T878",
+                f"`{name}` cannot be split: a program has the values of a scan one after the other",
+                (f"scanned: {', '.join(str(axis.size) for axis in self.scanned)}",),
+                "leave T.split out, or return what is summed from a kernel without scans",
+            )
         for term in self.scans:
             inside = [how_scanned(one)[1] for one in subterms(term) if one.kind == "scan"]
             if len(set(inside)) > 1:
@@ -192,12 +213,13 @@ class _Planning:
             state *= next_power_of_two(axis.size.value)
         # Loads of 4 bytes and more are copied ahead of time. Still more columns a thread make
         # wider loads, where that leaves enough warps.
-        room = WARP * max(1, 4 // self._bytes())
-        while state == 1 and room < 4 * WARP and columns > 2 * room * MANY_WARPS:
+        width = self.schedule.width
+        room = WARP * (width or max(1, 4 // self._bytes()))
+        while width is None and state == 1 and room < 4 * WARP and columns > 2 * room * MANY_WARPS:
             room *= 2
         blocks: dict[Axis, Size] = {}
         for axis in reversed(self.columns):
-            value = self._said(axis) or min(room, next_power_of_two(axis.size.value))
+            value = self.said.tile(axis) or min(room, next_power_of_two(axis.size.value))
             blocks[axis] = _tile(axis, value).block
             room = max(1, room // value)
         elements = state

@@ -9,8 +9,8 @@ import ast
 from rewrites.operands.body import Body, Held, subscript
 from rewrites.operands.guards import may_be_hidden
 from rewrites.operands.online import Running, identity
-from rewrites.operands.plan import Plan
-from rewrites.operands.terms import Axis, Size, Term, how_reduced, subterms
+from rewrites.operands.places import Plan
+from rewrites.operands.terms import Axis, Term, how_reduced, subterms
 from rewrites.operands.tiles import Tiles
 from rewrites.quote import literal, name, place
 
@@ -41,8 +41,7 @@ class RunningValues:
             axes: tuple[Axis, ...] = (self._side(left), self._side(right))
         else:
             axes = tuple(self.plan.lanes(term.axes))
-        sizes = [self.plan.places[axis].block for axis in axes] or [Size(1)]
-        tile = self.tiles.new_tile(self.body, term, sizes)
+        tile = self.tiles.new_tile(self.body, term, axes)
         if identity_of(term) == 0:
             self.writer.put(self.body, "T.clear(tile)", tile=tile)
         else:
@@ -58,7 +57,7 @@ class RunningValues:
         """What an accumulator holds behind the loop: a tile of one element is a scalar."""
         if held.axes:
             return held
-        made = self.writer.fresh(f"{held.name}_value")
+        made = self.writer.names.fresh(f"{held.name}_value")
         self.writer.put(self.body, "made = tile[0]", made=made, tile=held.name)
         return Held(made, ())
 
@@ -103,7 +102,6 @@ class RunningValues:
         """`rescale = exp2(w - v)`, where maxima grow so that w becomes v."""
         writer = self.writer
         axes = self.held[extremes[0]].axes
-        sizes = [self.plan.places[axis].block for axis in axes] or [Size(1)]
         lanes = dict(zip(axes, self.tiles.counters, strict=False))
         index = indices(axes, lanes)
         old = {term: self.held[term].name for term in extremes}
@@ -111,7 +109,7 @@ class RunningValues:
         statements: list[ast.stmt] = []
         for term in extremes:
             wanted = f"new_{old[term].removeprefix('row_')}"
-            new[term] = writer.tile(inside, wanted, sizes, term.dtype)
+            new[term] = self.tiles.tile(inside, wanted, axes, term.dtype)
             (operand,) = operands[term]
             self.tiles.reduce_into(term, operand, inside, new[term], clear=True)
             both = writer.tree(
@@ -123,7 +121,7 @@ class RunningValues:
         for base in bases:
             is_scaled = self.rule_of(base) in POWERS
             wanted, dtype = ("rescale", "float32") if is_scaled else ("is_new", "bool")
-            tile = writer.tile(inside, wanted, sizes, dtype)
+            tile = self.tiles.tile(inside, wanted, axes, dtype)
             before, after = (
                 self.with_maxima(base, values, index, inside, lanes) for values in (old, new)
             )
@@ -212,14 +210,14 @@ class RunningValues:
         base, held = one.base, self.held[one.term]
         assert base is not None
         total = self.held[base.operands[0]]
-        sizes = [self.plan.places[axis].block for axis in held.axes] or [Size(1)]
+        tiles, axes = self.tiles, held.axes
         mean = self.means.get(base)
         if mean is None:
-            mean = self.means[base] = writer.tile(self.body, "mean_so_far", sizes, base.dtype)
+            mean = self.means[base] = tiles.tile(self.body, "mean_so_far", axes, base.dtype)
             writer.put(self.body, "T.clear(tile)", tile=mean)
-        lanes = dict(zip(held.axes, self.tiles.counters, strict=False))
-        index = indices(held.axes, lanes)
-        moved = writer.tile(inside, "new_mean", sizes, base.dtype)
+        lanes = dict(zip(axes, tiles.counters, strict=False))
+        index = indices(axes, lanes)
+        moved = tiles.tile(inside, "new_mean", axes, base.dtype)
         seen = inside.start(self.axis)
         block = writer.constant(self.plan.places[self.axis].block)
         count = writer.tree("seen + block", seen=seen, block=block)

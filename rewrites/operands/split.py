@@ -60,7 +60,7 @@ def split_kernels(tiles: Tiles) -> list[ast.With]:
 def _workspace(tiles: Tiles, term: Term, held: Held, count: ast.expr) -> str:
     """A tensor for the accumulators of all parts, by the term that they are of."""
     writer = tiles.writer
-    made = writer.fresh(f"{held.name.removesuffix('_value')}_parts")
+    made = writer.names.fresh(f"{held.name.removesuffix('_value')}_parts")
     shape = (count, *(axis.size.tree for axis in _axes(tiles, term, held)))
     writer.facts.tensors[made] = Tensor(made, shape, term.dtype, "workspace")
     tiles.workspaces[term] = made
@@ -111,13 +111,12 @@ def _merge(tiles: Tiles, axis: Axis, body: Body, count: ast.expr) -> None:
     writer = tiles.writer
     merging = Merging(tiles, axis, body)
     merging.start()
-    part = writer.fresh("part")
+    part = writer.names.fresh("part")
     inside = Body(body, running={one.term for one in merging.running})
     loaded: dict[Term, Held] = {}
     for one in merging.running:
         held = merging.held[one.term]
-        sizes = merging.sizes(held)
-        tile = writer.tile(inside, f"{held.name}_part", sizes, one.term.dtype)
+        tile = tiles.tile(inside, f"{held.name}_part", held.axes, one.term.dtype)
         loaded[one.term] = Held(tile, held.axes, held.is_cell)
         _fetch(tiles, inside, one.term, loaded[one.term], name(part))
     merging.add(loaded, inside)

@@ -1,6 +1,6 @@
 """How many stages the loops have that `with T.Pipelined(num_stages=n):` is written around."""
 
-from rewrites.operands.plan import Output
+from rewrites.operands.places import Output
 from rewrites.operands.terms import Axis, Term, how_scanned, reduced_axis
 
 

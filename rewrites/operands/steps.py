@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 from rewrites.operands.body import Body, Held, subscript
 from rewrites.operands.chunks import Chunks
-from rewrites.operands.plan import Output
+from rewrites.operands.places import Output
 from rewrites.operands.scans import STARTS
 from rewrites.operands.terms import Axis, Term, how_reduced, how_scanned, reduced_axis, subterms
 from rewrites.operands.tiles import Tiles
@@ -52,7 +52,7 @@ class _Loop:
         self.writer = tiles.writer
         self.axis = axis
         self.body = body
-        self.counter = self.writer.fresh("t")
+        self.counter = self.writer.names.fresh("t")
         self.inside = Body(body, starts={axis: name(self.counter)})
 
     def write(self, reductions: list[Term], outputs: list[Output]) -> None:
@@ -110,11 +110,10 @@ class _Loop:
     def _state(self, term: Term, start: Term) -> Held:
         """A tile, with the first value that it has before the loop."""
         axes = tuple(self.tiles.plan.lanes(term.axes))
-        sizes = [self.tiles.plan.places[axis].block for axis in axes]
         if start.kind != "number":
             self.tiles.prepare(start, self.body)
         wanted = term.name or "state"
-        tile = self.tiles.new_state(self.body, wanted, sizes, term.dtype)
+        tile = self.tiles.tile(self.body, wanted, axes, term.dtype)
         state = Held(tile, axes, is_cell=not axes)
         if start.kind == "number" and start.detail == 0:
             self.writer.put(self.body, "T.clear(tile)", tile=tile)

@@ -8,7 +8,7 @@ from rewrites.operands.body import Body
 from rewrites.operands.guards import WHERE, conditions, guarded, without
 from rewrites.operands.limits import limit_of
 from rewrites.operands.online import Running, rebuilt
-from rewrites.operands.plan import Output, Plan
+from rewrites.operands.places import Output, Plan
 from rewrites.operands.running import POWERS, RunningValues, identity_of, is_extreme
 from rewrites.operands.steps import step
 from rewrites.operands.terms import Axis, Term
@@ -53,7 +53,7 @@ def open_loop(tiles: Tiles, axis: Axis, body: Body) -> Body:
     running = tiles.plan.loops.get(axis, [])
     if any(one.term not in body.known for one in running):
         stream(tiles, axis, body)
-    counter = tiles.writer.fresh("k")
+    counter = tiles.writer.names.fresh("k")
     block = tiles.writer.constant(tiles.plan.places[axis].block)
     start = tiles.writer.tree("k * block", k=name(counter), block=block)
     inside = Body(body, starts={axis: start})
@@ -86,7 +86,7 @@ class StreamLoop(RunningValues):
     def write(self) -> None:
         for one in self.running:
             self.held[one.term] = self.accumulator(one.term)
-        counter = self.writer.fresh("k")
+        counter = self.writer.names.fresh("k")
         tests = self._tests()
         first = self.writer.mark()
         for part in self._ranges(tests):
@@ -182,7 +182,7 @@ class StreamLoop(RunningValues):
     def _let(self, wanted: str, tree: ast.expr) -> ast.expr:
         if isinstance(tree, (ast.Constant, ast.Name)):
             return tree
-        made = self.writer.fresh(wanted)
+        made = self.writer.names.fresh(wanted)
         self.writer.put(self.body, "made = tree", made=made, tree=tree)
         return name(made)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from rewrites.dtypes import BY_NAME, is_float
 from rewrites.operands.body import Body, Held, Writer, subscript
 from rewrites.operands.called import called
-from rewrites.operands.plan import Output, Plan
+from rewrites.operands.places import Output, Plan
 from rewrites.operands.terms import (
     Axis,
     Size,
@@ -36,7 +36,7 @@ class Tiles:
         self.workspaces: dict[Term, str] = {}
         # What the variables of element-wise loops are called.
         # Loops over tiles and indices have `k` and `t`.
-        self.counters = [one for one in "ijlmnopqrsuvw" if one not in writer.used]
+        self.counters = [one for one in "ijlmnopqrsuvw" if one not in writer.names.used]
 
     def count_uses(self, roots: list[Term]) -> None:
         """Note how often terms are operands: what has several uses is computed once."""
@@ -198,8 +198,7 @@ class Tiles:
         axes = tuple(axis for index in load.operands for axis in self.plan.lanes(index.axes))
         scope = "shared" if load in self.operands and dtype == load.dtype else "fragment"
         wanted = f"{load.detail}_{'shared' if scope == 'shared' else 'local'}"
-        sizes = [self.plan.places[axis].block for axis in axes]
-        tile = self.writer.tile(body, wanted, sizes, dtype, scope)
+        tile = self.tile(body, wanted, axes, dtype, scope)
         region = self.region(str(load.detail), load.operands, body)
         self.writer.put(body, "T.copy(region, tile)", region=region, tile=tile)
         return Held(tile, axes)
@@ -246,23 +245,24 @@ class Tiles:
             for operand in term.operands:
                 self.prepare(operand, body)
             wanted = f"{term.detail}_element" if term.kind == "load" else called(term)
-            made = self.writer.fresh(wanted)
+            made = self.writer.names.fresh(wanted)
             tree = self._inside(term, body, {})
             self.writer.put(body, "made = tree", made=made, tree=tree)
             return Held(made, ())
         for operand in term.operands:
             self.prepare(operand, body)
-        sizes = [self.plan.places[axis].block for axis in axes]
-        tile = self.new_tile(body, term, sizes)
+        tile = self.new_tile(body, term, axes)
         self.fill(body, tile, axes, lambda lanes: self._inside(term, body, lanes))
         return Held(tile, axes)
 
-    def new_tile(self, body: Body, term: Term, sizes: list[Size]) -> str:
-        return self.writer.tile(body, called(term), sizes, term.dtype)
+    def new_tile(self, body: Body, term: Term, axes: Sequence[Axis]) -> str:
+        return self.tile(body, called(term), axes, term.dtype)
 
-    def new_state(self, body: Body, wanted: str, sizes: list[Size], dtype: str) -> str:
-        """A tile that a loop changes; without axes it has one element."""
-        return self.writer.tile(body, wanted, sizes or [Size(1)], dtype)
+    def tile(
+        self, body: Body, wanted: str, axes: Sequence[Axis], dtype: str, scope: str = "fragment"
+    ) -> str:
+        """A tile along some axes; without any it has one element."""
+        return self.writer.tile(body, wanted, self.plan.block_sizes(axes), dtype, scope)
 
     def _inside(self, term: Term, body: Body, lanes: Lanes) -> ast.expr:
         """The expression of a term itself, made of its operands."""
@@ -316,8 +316,7 @@ class Tiles:
         left, right = (self.operand(side, body) for side in term.operands)
         rows = next(one for one in left.axes if one != axis)
         columns = next(one for one in right.axes if one != axis)
-        sizes = [self.plan.places[one].block for one in (rows, columns)]
-        tile = into or self.new_tile(body, term, sizes)
+        tile = into or self.new_tile(body, term, (rows, columns))
         options = [
             ast.keyword(flag, ast.Constant(True))
             for flag, is_given in (
@@ -341,13 +340,12 @@ class Tiles:
         """A reduction over a dimension of a tile."""
         source = self.source(term.operands[0], body)
         axes = tuple(axis for axis in source.axes if axis != reduced_axis(term))
-        sizes = [self.plan.places[one].block for one in axes] or [Size(1)]
-        tile = self.writer.tile(body, called(term), sizes, term.dtype)
+        tile = self.new_tile(body, term, axes)
         self._reduce(term, source, body, tile, clear=True)
         if axes:
             return Held(tile, axes)
         # A tile of one element is read as a scalar.
-        made = self.writer.fresh(f"{tile}_value")
+        made = self.writer.names.fresh(f"{tile}_value")
         self.writer.put(body, "made = tile[0]", made=made, tile=tile)
         return Held(made, ())
 
@@ -370,8 +368,7 @@ class Tiles:
         self._reduce(term, source, body, tile, clear)
 
     def _permuted(self, operand: Term, source: Held, axes: tuple[Axis, ...], body: Body) -> Held:
-        sizes = [self.plan.places[one].block for one in axes]
-        tile = self.writer.tile(body, f"{source.name}_permuted", sizes, operand.dtype)
+        tile = self.tile(body, f"{source.name}_permuted", axes, operand.dtype)
         self.fill(body, tile, axes, source.element)
         return Held(tile, axes)
 
@@ -406,8 +403,7 @@ class Tiles:
             return body.scan(term)
         how, axis = how_scanned(term)
         source = self.source(term.operands[0], body)
-        sizes = [self.plan.places[one].block for one in source.axes]
-        tile = self.new_tile(body, term, sizes)
+        tile = self.new_tile(body, term, source.axes)
         call = self.writer.tree(
             f"T.cum{how}(a, b, dim=at)",
             a=source.name,
@@ -430,10 +426,10 @@ class Tiles:
             return subscript(source.name, own)
 
         if not axes:
-            made = self.writer.fresh(term.name or "last")
+            made = self.writer.names.fresh(term.name or "last")
             self.writer.put(body, "made = tree", made=made, tree=element({}))
             return Held(made, ())
-        tile = self.new_tile(body, term, [self.plan.places[one].block for one in axes])
+        tile = self.new_tile(body, term, axes)
         self.fill(body, tile, axes, element)
         return Held(tile, axes)
 
@@ -468,8 +464,7 @@ class Tiles:
         if tuple(self.plan.lanes(term.axes)) == wanted and term.kind in ("apply", "cast"):
             return self._computed(term, body).name
         self.prepare(term, body)
-        sizes = [self.plan.places[axis].block for axis in wanted]
-        tile = self.writer.tile(body, called(term), sizes, term.dtype)
+        tile = self.new_tile(body, term, wanted)
         self.fill(body, tile, wanted, lambda lanes: self.element(term, body, lanes))
         return tile
 

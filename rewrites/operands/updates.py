@@ -4,7 +4,7 @@ import ast
 from collections.abc import Collection
 
 from rewrites.errors import refuse
-from rewrites.operands.plan import Output, Plan
+from rewrites.operands.places import Output, Plan
 from rewrites.operands.terms import Term, subterms
 
 
