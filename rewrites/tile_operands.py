@@ -106,6 +106,9 @@ def _pieces(making: Making, whole: Whole) -> list[tuple[Term, tuple[Term, ...]]]
         axes = _axes(part)
         own = tuple(zero if axis is None else terms.position(axis) for axis in axes)
         term = _unwidened(part.at(own), whole.dtype)
+        if any(size.value == 0 for size in part.shape):
+            # There is no element to compute.
+            term = zero
         if len(parts) > 1:
             if any(inner.kind == "dot" for inner in subterms(term)):
                 # Tiles of products would run over the end of a part.

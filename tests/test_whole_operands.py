@@ -11,7 +11,8 @@ import tile2triton
 import tile2triton.language as T
 from tile2triton.diagnostics import TileError
 
-TOLERANCE = {torch.float32: 2e-6, torch.float16: 2e-3, torch.bfloat16: 1e-2, torch.int32: 0}
+TOLERANCE = {torch.float32: 2e-6, torch.float16: 2e-3, torch.bfloat16: 1e-2}
+TOLERANCE |= {torch.int32: 0, torch.bool: 0}
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 
 

@@ -1649,6 +1649,15 @@ CATALOGUE: dict[str, Entry] = {
         wrong="T.pipeline(3)  # above a kernel that adds two tensors",
         right="T.warps(4)",
     ),
+    "T2T841": Entry(
+        title="An extreme of nothing",
+        explanation=(
+            "Along an extent of 0 there is no greatest or smallest element. A sum over nothing is "
+            "0, and a mean is NaN."
+        ),
+        wrong="T.amax(x, axis=-1)  # where x.shape[-1] is 0",
+        right="T.sum(x, axis=-1)",
+    ),
     "T2T850": Entry(
         title="The values of a scan are known in their order",
         explanation=(

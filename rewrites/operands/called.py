@@ -33,6 +33,8 @@ _SCANS = {
     "min": "lows",
     "linear": "states",
 }
+# What is not computed from anything.
+_LEAVES = {"number": "value", "size": "extent", "axis": "positions"}
 _LONGEST = 24
 
 
@@ -48,6 +50,8 @@ def called(term: Term) -> str:
         return "acc"
     if term.kind == "scan":
         return _SCANS[how_scanned(term)[0]]
+    if term.kind in _LEAVES:
+        return _LEAVES[term.kind]
     if term.kind == "load":
         return f"{term.detail}_local"
     stem = _stem(term)
@@ -83,7 +87,7 @@ def _stem(term: Term) -> str:
     if term.detail == "T.if_then_else":
         operands = (operands[1], operands[2], operands[0])
     for operand in operands:
-        if operand.kind in ("number", "size", "axis"):
+        if operand.kind in _LEAVES:
             continue
         if operand.kind == "cast" and operand.operands[0].kind == "load":
             operand = operand.operands[0]

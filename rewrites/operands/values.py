@@ -8,6 +8,7 @@ from typing import Any
 
 from rewrites.dtypes import BY_NAME, is_float
 from rewrites.errors import RewriteError, refuse
+from rewrites.operands.online import identity
 from rewrites.operands.sizes import Sizes
 from rewrites.operands.terms import UNNAMED, Axis, Extent, Number, Size, Term, Terms
 
@@ -338,11 +339,26 @@ class Making:
                 axes.append(axis)
             term = operand.at(tuple(own))
             for axis in reversed(axes):
-                term = self.terms.reduce(how, axis, term, dtype or term.dtype)
+                term = self._over(how, axis, term, dtype or term.dtype)
             return term
 
         is_partial = any(operand.shape[place].tile for place in dimensions)
-        return Whole(shape, dtype or operand.dtype, at, partial=how if is_partial else "")
+        made = Whole(shape, dtype or operand.dtype, at, partial=how if is_partial else "")
+        if any(operand.shape[place].value == 0 for place in dimensions):
+            # Of nothing, it is what changes no result.
+            self.fixed.update(operand.shape[place].name for place in dimensions)
+            nothing = self.terms.number(identity(how, made.dtype))
+            return replace(made, at=lambda indices: nothing)
+        return made
+
+    def _over(self, how: str, axis: Axis, term: Term, dtype: str) -> Term:
+        """A reduction over an axis; what is the same all along it needs none."""
+        if axis in term.axes:
+            return self.terms.reduce(how, axis, term, dtype)
+        term = self.terms.cast(term, dtype)
+        if how != "sum":
+            return term
+        return self.terms.apply("*", (term, self.terms.size(axis.size)), dtype)
 
     def hinted(self, whole: Whole, name: str) -> Whole:
         """The operand with a name to go by where the user gives it none."""

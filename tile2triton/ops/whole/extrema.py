@@ -9,7 +9,7 @@ from rewrites.dtypes import is_float
 from rewrites.operands.joins import joined
 from rewrites.operands.values import Making, Operand, Whole
 from tile2triton.ops.base import Operator, WholeForm
-from tile2triton.ops.whole.reductions import combined
+from tile2triton.ops.whole.reductions import combined, refuse_nothing
 from tile2triton.ops.whole.reductions import reference_max as reference_of_max
 from tile2triton.ops.whole.reductions import reference_min as reference_of_min
 
@@ -60,6 +60,7 @@ def make_argmin(making: Making, x: Operand, axis: int = -1, keepdims: bool = Fal
 def _index(making: Making, how: str, operand: Whole, axis: int, keepdims: bool) -> Whole:
     """The smallest index at which the extreme stands."""
     dimension = making.dimension(operand, axis)
+    refuse_nothing(making, operand, [dimension], f"arg{how}")
     extreme = making.reduced(how, operand, [dimension], keepdims=True)
     return _first(making, operand, extreme, dimension, keepdims)
 

@@ -6,7 +6,13 @@ import numpy as np
 
 from rewrites.operands.values import Making, Operand, Whole
 from tile2triton.ops.base import Operator, WholeForm
-from tile2triton.ops.whole.reductions import floats, make_mean, make_var
+from tile2triton.ops.whole.reductions import (
+    floats,
+    make_mean,
+    make_var,
+    reference_mean,
+    reference_var,
+)
 
 
 def rms_norm(x: Any, weight: Any = None, eps: float = 1e-6, axis: Any = -1) -> Any:
@@ -58,7 +64,7 @@ def _weighted(making: Making, normed: Whole, weight: Any, bias: Any) -> Whole:
 
 def reference_rms_norm(x: Any, weight: Any = None, eps: float = 1e-6, axis: Any = -1) -> Any:
     x = np.asarray(x, np.float64)
-    normed = x / np.sqrt((x * x).mean(axis, keepdims=True) + eps)
+    normed = x / np.sqrt(reference_mean(x * x, axis, keepdims=True) + eps)
     return normed if weight is None else normed * weight
 
 
@@ -66,7 +72,8 @@ def reference_layer_norm(
     x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, axis: Any = -1
 ) -> Any:
     x = np.asarray(x, np.float64)
-    normed = (x - x.mean(axis, keepdims=True)) / np.sqrt(x.var(axis, keepdims=True) + eps)
+    centered = x - reference_mean(x, axis, keepdims=True)
+    normed = centered / np.sqrt(reference_var(x, axis, keepdims=True) + eps)
     normed = normed if weight is None else normed * weight
     return normed if bias is None else normed + bias
 

@@ -1,7 +1,7 @@
 """T.sum, T.mean, T.var, T.reduce and T.log_sum_exp of whole operands, over any of their axes."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,7 +67,36 @@ def combined(
     over = making.dimensions(operand, axis)
     if how == "sum" and not is_float(operand.dtype) and BY_NAME[operand.dtype].bits < 64:
         operand = making.cast(operand, "int32")
+    if how in ("max", "min"):
+        refuse_nothing(making, operand, over, what or how)
     return making.reduced(how, operand, over, keepdims)
+
+
+def refuse_nothing(making: Making, operand: Whole, over: Sequence[int], what: str) -> None:
+    """Of no elements none is the greatest."""
+    empty = [at for at in over if operand.shape[at].value == 0]
+    if empty:
+        raise making.refuse(
+            "T2T841",
+            f"T.{what} has nothing to choose from: {making.said(operand)} is empty along its axis "
+            f"{empty[0]}",
+            (f"{making.said(operand)}: {operand.shape_text}",),
+            "hand it an operand that has an element there",
+        )
+
+
+def is_empty(operand: Whole, over: Sequence[int]) -> bool:
+    """Whether there is nothing along the dimensions."""
+    sizes = [operand.shape[dimension].value for dimension in over]
+    return 0 in sizes
+
+
+def _of_nothing(
+    making: Making, operand: Whole, over: Sequence[int], keepdims: bool, value: Any, dtype: str = ""
+) -> Whole:
+    """What a reduction over nothing is, in the shape that it leaves."""
+    shape = making.reduced("sum", operand, over, keepdims).shape
+    return making.full(shape, value, dtype or operand.dtype)
 
 
 def make_sum(making: Making, x: Operand, axis: Any = None, keepdims: bool = False) -> Whole:
@@ -76,6 +105,9 @@ def make_sum(making: Making, x: Operand, axis: Any = None, keepdims: bool = Fals
 
 def make_mean(making: Making, x: Operand, axis: Any = None, keepdims: bool = False) -> Whole:
     operand = making.whole(x, "T.mean")
+    over = making.dimensions(operand, axis)
+    if is_empty(operand, over):
+        return _of_nothing(making, floats(making, operand), over, keepdims, math.nan)
     total = combined(making, "sum", floats(making, operand), axis, keepdims)
     total = making.hinted(total, "row_sum")
     made = making.pointwise("/", total, making.count(operand, axis), dtype=total.dtype)
@@ -86,6 +118,9 @@ def make_var(
     making: Making, x: Operand, axis: Any = None, keepdims: bool = False, correction: int = 0
 ) -> Whole:
     operand = floats(making, making.whole(x, "T.var"))
+    over = making.dimensions(operand, axis)
+    if is_empty(operand, over):
+        return _of_nothing(making, operand, over, keepdims, math.nan)
     distance = making.pointwise("-", operand, make_mean(making, operand, axis, True))
     distance = making.hinted(distance, "centered")
     square = making.pointwise("*", distance, distance)
@@ -119,16 +154,21 @@ def make_all(making: Making, x: Operand, axis: Any = None, keepdims: bool = Fals
 
 def _asked(making: Making, how: str, x: Operand, axis: Any, keepdims: bool, what: str) -> Whole:
     operand = making.whole(x, f"T.{what}")
+    over = making.dimensions(operand, axis)
+    if is_empty(operand, over):
+        return _of_nothing(making, operand, over, keepdims, how == "min", "bool")
     is_true = operand
     if operand.dtype != "bool":
         is_true = making.pointwise("!=", operand, 0, dtype="bool")
-    found = combined(making, how, making.cast(is_true, "int32"), axis, keepdims, what)
+    found = making.reduced(how, making.cast(is_true, "int32"), over, keepdims)
     return making.pointwise("!=", found, 0, dtype="bool")
 
 
 def make_log_sum_exp(making: Making, x: Operand, axis: Any = -1, keepdims: bool = False) -> Whole:
     operand = floats(making, making.whole(x, "T.log_sum_exp"))
     over = making.dimensions(operand, axis)
+    if is_empty(operand, over):
+        return _of_nothing(making, operand, over, keepdims, -math.inf)
     powers = making.pointwise("*", operand, LOG2_E)
     peak = making.reduced("max", powers, over, keepdims=True)
     shifted = making.pointwise("-", powers, peak)
@@ -193,7 +233,15 @@ def _sum(x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def _mean(x: Any, axis: Any, keepdims: bool) -> Any:
-    return x.astype(np.float64).mean(axis=axis, keepdims=keepdims)
+    return _mean_of(x.astype(np.float64), axis, keepdims, 0)
+
+
+def _mean_of(x: Any, axis: Any, keepdims: bool, correction: int) -> Any:
+    """The sum over how many there are, less `correction`; NaN where there are none."""
+    total = np.asarray(x.sum(axis=axis, keepdims=keepdims))
+    count = x.size / (total.size or 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return total / (count - correction)
 
 
 reference_sum = _over(_sum)
@@ -213,12 +261,13 @@ _REFERENCES = {
 
 
 def reference_var(x: Any, axis: Any = None, keepdims: bool = False, correction: int = 0) -> Any:
-    return np.asarray(x, np.float64).var(axis=axis, keepdims=keepdims, ddof=correction)
+    wide = np.asarray(x, np.float64)
+    return _mean_of((wide - _mean(wide, axis, True)) ** 2, axis, keepdims, correction)
 
 
 def reference_log_sum_exp(x: Any, axis: Any = -1, keepdims: bool = False) -> Any:
     wide = np.asarray(x, np.float64)
-    peak = wide.max(axis=axis, keepdims=True)
+    peak = wide.max(axis=axis, keepdims=True, initial=-np.inf)
     shift = np.where(np.isfinite(peak), peak, 0.0)
     total = np.exp(wide - shift).sum(axis=axis, keepdims=keepdims)
     return np.log(total) + shift.reshape(total.shape)

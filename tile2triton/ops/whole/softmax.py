@@ -77,13 +77,13 @@ def reference_softmax(x: Any, axis: int = -1, scale: float = 1.0, mask: Any = No
     if mask is not None:
         scores = np.where(mask, scores, -np.inf)
     with np.errstate(invalid="ignore"):
-        weights = np.exp(scores - scores.max(axis, keepdims=True))
+        weights = np.exp(scores - scores.max(axis, keepdims=True, initial=-np.inf))
         return weights / weights.sum(axis, keepdims=True)
 
 
 def reference_log_softmax(x: Any, axis: int = -1) -> Any:
     moved = np.asarray(x, np.float64)
-    moved = moved - moved.max(axis, keepdims=True)
+    moved = moved - moved.max(axis, keepdims=True, initial=-np.inf)
     return moved - np.log(np.exp(moved).sum(axis, keepdims=True))
 
 
