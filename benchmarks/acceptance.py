@@ -21,7 +21,6 @@ import importlib.util
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import tempfile
@@ -35,6 +34,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tile2triton.family import Family  # noqa: E402
+
 TARGETS = ("cuda:90", "hip:gfx942")
 HAS_KERNELS = re.compile(r"\bT\.(?:Cluster)?Kernel\(|\bT\.CUDASourceCodeKernel\(")
 COMPARES = re.compile(r"assert_close|allclose|assert_similar|assert_equal|assert_tensors|\.equal\(")
@@ -209,25 +212,20 @@ class _Measure:
 
     def run(self, arguments: Sequence[str], folder: Path) -> tuple[int | None, str]:
         """The exit code, None after the time limit, and everything that was printed."""
+        environment = {**(SMALL if self.options.interpret else {}), **os.environ, **self.path()}
         with tempfile.TemporaryFile("w+", errors="replace") as output:
-            process = subprocess.Popen(
+            family = Family(
                 [sys.executable, *arguments],
+                environment,
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env={**(SMALL if self.options.interpret else {}), **os.environ, **self.path()},
-                start_new_session=True,
             )
-            code: int | None
-            try:
-                code = process.wait(self.options.seconds)
-            except subprocess.TimeoutExpired:
-                code = None
-            # Also what the file started and left behind.
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            code: int | None = None
+            # What the file started and left behind ends, too.
+            with family, contextlib.suppress(subprocess.TimeoutExpired):
+                code = family.process.wait(self.options.seconds)
             output.seek(0)
             return code, output.read()
 

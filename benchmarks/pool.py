@@ -1,6 +1,8 @@
 """Run tasks in processes that may hang, crash or lose their GPU context, each with a time limit."""
 
 import multiprocessing
+import os
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -103,6 +105,7 @@ class Worker:
 
 def serve(connection: Connection) -> None:
     """Answer tasks with (value, error, whether the GPU context still works) until killed."""
+    threading.Thread(target=end_with_parent, daemon=True).start()
     while True:
         task = connection.recv()
         try:
@@ -111,6 +114,14 @@ def serve(connection: Connection) -> None:
         except Exception as error:
             text = f"{type(error).__name__}: {error}".split("\n", maxsplit=1)[0]
             connection.send((None, text[:200], context_works()))
+
+
+def end_with_parent() -> None:
+    """End the process when its parent has ended, though a kernel may hang."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def context_works() -> bool:

@@ -177,7 +177,7 @@ def test_a_compiler_that_hangs_is_stopped():
 
 
 def test_nothing_to_compile_starts_nothing(monkeypatch):
-    monkeypatch.setattr(worker_process.subprocess, "Popen", None)
+    monkeypatch.setattr(worker_process, "Family", None)
     facts = gemm()
     facts.launches = []
     assert check(POINTERS, facts) == []

@@ -41,11 +41,11 @@ class CompilePool:
     def __enter__(self) -> "CompilePool":
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """Wait for everything that was submitted."""
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Wait for everything that was submitted, unless an error, or the user, ends it all."""
         for _thread in self.threads:
             self.waiting.put(None)
-        for thread in self.threads:
+        for thread in self.threads if kind is None else ():
             thread.join()
 
     def submit(self, job: Job) -> Future[KernelReport]:

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol, Self
 
+from .family import Family
+
 
 class Worker(Protocol):
     """What answers questions; `WorkerProcess` is the one that may crash and hang."""
@@ -37,7 +39,7 @@ class WorkerProcess:
         self.module = module
         self.work = work
         self.name = name
-        self.process: subprocess.Popen[str] | None = None
+        self.family: Family | None = None
         self.messages = tempfile.TemporaryFile("w+")  # noqa: SIM115
 
     def __enter__(self) -> Self:
@@ -49,7 +51,8 @@ class WorkerProcess:
 
     def ask(self, question: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """What the process says; with an "error" come the "messages" that it printed."""
-        process = self._running()
+        family = self._running()
+        process = family.process
         assert process.stdin is not None and process.stdout is not None
         self.messages.seek(0)
         self.messages.truncate()
@@ -57,7 +60,7 @@ class WorkerProcess:
 
         def stop() -> None:
             hung.set()
-            process.kill()
+            family.kill()
 
         timer = threading.Timer(seconds, stop)
         timer.start()
@@ -87,28 +90,29 @@ class WorkerProcess:
 
     @property
     def is_running(self) -> bool:
-        return self.process is not None
+        return self.family is not None
 
     def stop(self) -> None:
         """End the process; the next question starts another."""
-        if self.process is not None:
-            self.process.kill()
-            self.process.communicate()
-            self.process = None
+        if self.family is not None:
+            family, self.family = self.family, None
+            family.end()
+            # Closes the pipes.
+            family.process.communicate()
 
-    def _running(self) -> subprocess.Popen[str]:
-        if self.process is None:
+    def _running(self) -> Family:
+        if self.family is None:
             root = str(Path(__file__).parents[1])
             paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
-            self.process = subprocess.Popen(
+            self.family = Family(
                 [sys.executable, "-m", self.module],
+                {**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self.messages,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
                 text=True,
             )
-        return self.process
+        return self.family
 
     def _read_messages(self) -> str:
         self.messages.seek(0)

@@ -15,6 +15,7 @@ from typing import Any
 
 from tests.fuzz.generate import program
 from tests.fuzz.outcome import Judge, Outcome, outcome
+from tile2triton.family import Family
 
 TARGETS = ("cuda:90", "cuda:80", "hip:gfx942")
 # Programs that one process runs, and the seconds that it has for each.
@@ -96,13 +97,15 @@ def _survived(seeds: range, options: argparse.Namespace) -> Iterator[dict[str, A
         command = [sys.executable, "-m", "tests.fuzz", "--worker", "--device", options.device]
         command += ["--compile", options.compile] if options.compile else []
         command += ["--seed", str(seeds.start), "--count", str(len(seeds))]
-        try:
-            limit = SECONDS[options.device] + 10 * len(seeds)
-            done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
-            text, end = done.stdout, f"ended with {done.returncode}: {done.stderr[-600:]}"
-        except subprocess.TimeoutExpired as late:
-            text = late.stdout.decode() if isinstance(late.stdout, bytes) else late.stdout or ""
-            end = "hung"
+        limit = SECONDS[options.device] + 10 * len(seeds)
+        pipe = subprocess.PIPE
+        with Family(command, os.environ, stdout=pipe, stderr=pipe, text=True) as family:
+            try:
+                text, said = family.process.communicate(timeout=limit)
+                end = f"ended with {family.process.returncode}: {said[-600:]}"
+            except subprocess.TimeoutExpired:
+                family.kill()
+                text, end = family.process.communicate()[0], "hung"
         rows = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
         yield from rows
         seeds = seeds[len(rows) :]

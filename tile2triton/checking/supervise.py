@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from typing import Any
 from tile2triton.checking.results import Kernel, Problem, Refusal, Result
 from tile2triton.compile_job import Job
 from tile2triton.compile_pool import SECONDS_A_KERNEL, CompilePool
+from tile2triton.family import Family
 from tile2triton.kernel_report import KernelReport
 
 Event = dict[str, Any]
@@ -78,24 +78,21 @@ def _once(
 ) -> tuple[_Run, str, int, bool]:
     run = _Run()
     with tempfile.TemporaryFile("w+", errors="replace") as output:
-        process, events = _started(order, absent, output)
+        family, events = _started(order, absent, output)
         hung = threading.Event()
-        timer = threading.Timer(order.seconds, _stop, (process, hung))
+        timer = threading.Timer(order.seconds, _stop, (family, hung))
         timer.start()
         try:
             for event in _told(events):
                 _take(event, run, order, pool, say)
         finally:
             timer.cancel()
-            _kill(process)
-            process.wait()
+            family.end()
         output.seek(0)
-        return run, output.read(), process.returncode, hung.is_set()
+        return run, output.read(), family.process.returncode, hung.is_set()
 
 
-def _started(
-    order: Order, absent: Sequence[str], output: Any
-) -> tuple[subprocess.Popen[bytes], int]:
+def _started(order: Order, absent: Sequence[str], output: Any) -> tuple[Family, int]:
     reading, writing = os.pipe()
     told = {
         "script": order.script,
@@ -108,18 +105,16 @@ def _started(
     }
     root = str(Path(__file__).parents[2])
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
-    process = subprocess.Popen(
+    family = Family(
         [sys.executable, "-m", "tile2triton.checking.child", json.dumps(told)],
+        {**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=output,
         pass_fds=(writing,),
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-        # A group of its own, so that what the script starts can be ended with it.
-        start_new_session=True,
     )
     os.close(writing)
-    return process, reading
+    return family, reading
 
 
 def _told(events: int) -> Iterator[Event]:
@@ -132,16 +127,9 @@ def _told(events: int) -> Iterator[Event]:
                 return
 
 
-def _stop(process: subprocess.Popen[bytes], hung: threading.Event) -> None:
+def _stop(family: Family, hung: threading.Event) -> None:
     hung.set()
-    _kill(process)
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        process.kill()
+    family.kill()
 
 
 def _take(
