@@ -32,6 +32,8 @@ HOST_FUNCTIONS = {"ceildiv": "triton.cdiv", "cdiv": "triton.cdiv", "min": "min",
 # What Triton makes of Python's floats and bools by itself.
 PASSED = ("float32", "bool")
 ROUNDED = ("bfloat16", *(row.name for row in BY_NAME.values() if row.name.startswith("float8")))
+# The launch of Triton 3.6 takes no negative int8.
+PASSED_AS = {"int8": "int32"}
 
 
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
@@ -65,7 +67,7 @@ def _open(block: ast.With, kernel: str, facts: Facts) -> ast.FunctionDef:
         )
     ]
     typed = {n: dtype for n, dtype in _typed_arguments(body, facts).items() if n in used}
-    definitions += _rounded_arguments(typed)
+    definitions += _cast_arguments(typed)
     arguments = tuple(n for n in _run_time_names(facts) if n in used)
     constants = tuple(n for n in facts.constants if n in used)
     launch = Launch(kernel=kernel, arguments=arguments, constants=constants)
@@ -85,7 +87,9 @@ def _open(block: ast.With, kernel: str, facts: Facts) -> ast.FunctionDef:
 
 
 def _annotation(dtype: str | None) -> ast.expr | None:
-    return None if dtype is None or dtype in ROUNDED else triton_dtype(dtype)
+    if dtype is None or dtype in ROUNDED:
+        return None
+    return triton_dtype(PASSED_AS.get(dtype, dtype))
 
 
 def host_expression(tree: ast.expr) -> ast.expr:
@@ -174,12 +178,12 @@ def _typed_arguments(body: list[ast.stmt], facts: Facts) -> dict[str, str]:
     return {n: d for n, d in typed.items() if n not in facts.pointers and d not in PASSED}
 
 
-def _rounded_arguments(typed: dict[str, str]) -> list[ast.stmt]:
-    """Floats that the launch does not round rightly: it cuts bfloat16 off and has no fp8."""
+def _cast_arguments(typed: dict[str, str]) -> list[ast.stmt]:
+    """Numbers that the launch has in another type: it cuts bfloat16 off and has no fp8."""
     return [
         statement
         for argument, dtype in typed.items()
-        if dtype in ROUNDED
+        if dtype in ROUNDED or dtype in PASSED_AS
         for statement in stmts("x = x.to(dtype)", x=argument, dtype=triton_dtype(dtype))
     ]
 

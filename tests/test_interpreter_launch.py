@@ -252,8 +252,7 @@ def kernel(c_ptr, n: TYPE):
     tl.store(c_ptr, (n - 6) // 4)
 
 
-def launch(n):
-    c = torch.zeros(1, dtype=torch.int32)
+def launch(c, n):
     kernel[(1,)](c, n)
     return c.item()
 """
@@ -264,5 +263,6 @@ def launch(n):
 @pytest.mark.parametrize("n", [1, 3])
 def test_integer_of_one_is_a_number_unless_it_is_typed(kept, type, n):
     is_number = n == 1 and kept == "[]" and type == "int"
-    made = run(QUOTIENT.replace("KEPT", kept).replace("TYPE", type), n)
+    c = torch.zeros(1, dtype=torch.int32)
+    made = run(QUOTIENT.replace("KEPT", kept).replace("TYPE", type), c, n)
     assert made == ((n - 6) // 4 if is_number else int((n - 6) / 4))

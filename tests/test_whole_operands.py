@@ -23,13 +23,16 @@ def check(kernel, arguments, expected, device):
     meant = kernel.reference(*arguments)
     if not isinstance(made, (tuple, list)):
         made, meant, expected = (made,), (meant,), (expected,)
+    # Tensor cores round the float32 factors of a product.
+    rounded = device == "cuda" and 'precision="tf32"' in kernel.compile(*there).triton_source
     for one, other, wanted in zip(made, meant, expected, strict=True):
         other = torch.as_tensor(np.asarray(other, np.float64))
         for found in (one.cpu().double(), other):
             assert found.shape == wanted.shape
             assert torch.equal(found.isnan(), wanted.isnan())
             error = (found - wanted.double()).nan_to_num().norm()
-            assert error <= TOLERANCE[one.dtype] * wanted.double().nan_to_num().norm() + 1e-30
+            tolerance = max(TOLERANCE[one.dtype], 2e-3 * rounded)
+            assert error <= tolerance * wanted.double().nan_to_num().norm() + 1e-30
     return made
 
 

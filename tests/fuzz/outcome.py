@@ -75,6 +75,8 @@ def outcome(text: str, seed: int = 0, device: str = "cpu", target: str = "cuda:9
             difference = compared(name, wanted, got.cpu())
             if difference and _reads_unset(compiled, given, host):
                 return Outcome("undefined", "unset", difference, compiled.triton_source)
+            if difference and device != "cpu" and _races(compiled, given, host):
+                return Outcome("undefined", "race", difference, compiled.triton_source)
             if difference:
                 return Outcome("differ", "differ", difference, compiled.triton_source)
     return Outcome("agree", triton=compiled.triton_source)
@@ -82,9 +84,21 @@ def outcome(text: str, seed: int = 0, device: str = "cpu", target: str = "cuda:9
 
 def _reads_unset(compiled: CompiledKernel, given: list[Any], host: list[Any]) -> bool:
     """Whether the results depend on what a tile held before anything was written to it."""
-    again = [a.clone() if isinstance(a, torch.Tensor) else a for a in given]
     with mock.patch.object(statements, "unset", return_value=1):
-        compiled.reference(*again)
+        return _changes(compiled, given, host)
+
+
+def _races(compiled: CompiledKernel, given: list[Any], host: list[Any]) -> bool:
+    """Whether the results depend on the order in which the programs of a grid run."""
+    ordered = statements.in_order
+    with mock.patch.object(statements, "in_order", lambda extents: ordered(extents)[::-1]):
+        return _changes(compiled, given, host)
+
+
+def _changes(compiled: CompiledKernel, given: list[Any], host: list[Any]) -> bool:
+    """Whether the reference now makes something else of the same numbers than `host`."""
+    again = [a.clone() if isinstance(a, torch.Tensor) else a for a in given]
+    compiled.reference(*again)
     pairs = zip(host, again, strict=True)
     return any(isinstance(a, torch.Tensor) and compared("R", a, b) for a, b in pairs)
 

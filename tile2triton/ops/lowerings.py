@@ -78,13 +78,16 @@ def pair_lowering(template: str) -> Lower:
 def pair(template: str, left: Value, right: Value) -> Value:
     """`template` over `a` and `b`, in the promoted type of two values.
 
-    bfloat16 is computed in float32, since the `tl.maximum` of Triton 3.6 leaves it there.
+    bfloat16 is computed in float32, where the `tl.maximum` of Triton 3.6 leaves it.
     """
     dtype = promoted(left.dtype, right.dtype)
     computed = "float32" if dtype.startswith(("float8", "bfloat16")) else dtype
     if left.weak and right.weak:
         # Python would divide two literals its own way, and leave a number without a type.
         left = strong(cast(left, computed))
+    if {left.dtype, right.dtype} == {"float16", "bfloat16"}:
+        # They would leave both of them in float32.
+        left, right = cast(left, computed), cast(right, computed)
     a, b = operands(left, right, computed)
     is_with_literal = a.weak or b.weak
     if is_with_literal and computed == "float64":

@@ -87,9 +87,7 @@ def _launch(call: ast.Call, target: ast.expr | None, body: list[ast.stmt], state
     operator = _operator("Kernel", call, state)
     blocks = typed_as(ast.Tuple, operator.arguments(call)["blocks"])
     extents = [int(evaluate(extent, state)) for extent in blocks.elts]
-    programs = [
-        point[::-1] for point in itertools.product(*(range(extent) for extent in extents[::-1]))
-    ]
+    programs = in_order(extents)
     targets = target.elts if isinstance(target, ast.Tuple) else [] if target is None else [target]
     outer = dict(state.names)
     for tensor in state.tensors.values():
@@ -103,6 +101,11 @@ def _launch(call: ast.Call, target: ast.expr | None, body: list[ast.stmt], state
         with contextlib.suppress(LeftError):
             execute_block(body, state)
     state.names, state.tiles = outer, {}
+
+
+def in_order(extents: list[int]) -> list[tuple[int, ...]]:
+    """The programs of a grid, x fastest."""
+    return [point[::-1] for point in itertools.product(*map(range, extents[::-1]))]
 
 
 def _assign(name: str, value: ast.expr, node: ast.AST, state: State) -> None:
