@@ -1,10 +1,14 @@
 """`tile2triton check SCRIPT`: which kernels are found in a script, and how the script ends."""
 
 import json
+import os
+import sys
 import textwrap
+import threading
 
 import pytest
 
+from tile2triton.checking.events import Teller, told
 from tile2triton.cli import main
 
 HEAD = """\
@@ -606,3 +610,58 @@ def test_gradients_are_close_to_what_a_kernel_gives(check):
         """
     )
     assert code == 0
+
+
+def test_processes_of_a_script_are_checked_too(check):
+    code, report, found = check(
+        """
+        import multiprocessing, subprocess, sys
+        from concurrent.futures import ProcessPoolExecutor
+
+
+        def work(lengths):
+            x = torch.randn(lengths[0].item(), device="cuda", dtype=torch.float16)
+            torch.testing.assert_close(scale(len(x))(x), x * 2)
+
+
+        def fail():
+            raise ValueError("it has failed")
+
+
+        if __name__ == "__main__":
+            spawning = multiprocessing.get_context("spawn")
+            given = torch.tensor([100], device="cuda")
+            forked = multiprocessing.get_context("fork").Process(target=work, args=(given,))
+            forked.start()
+            pool = ProcessPoolExecutor(1, mp_context=spawning)
+            pool.submit(work, given)
+            subprocess.run([sys.executable, "-c", "print('another program')"])
+            failing = spawning.Process(target=fail, name="the failing one")
+            failing.start()
+        """
+    )
+    (kernel,) = found["kernels"]
+    assert (kernel["constants"]["n"], kernel["launches"], kernel["ok"]) == ("100", 2, True)
+    assert found["comparisons"] == 2
+    assert code == 1 and found["detail"] == "the failing one, which it started, exits with 1"
+    assert "ValueError: it has failed" in report
+    assert f"not checked: the script starts `{sys.executable} -c print" in report
+
+
+def test_long_events_of_several_writers_stay_apart():
+    reading, writing = os.pipe()
+    tell = Teller(writing)
+    texts = [character * 100_000 for character in "abc"]
+
+    def write(text):
+        for _ in range(3):
+            tell({"event": text})
+
+    threads = [threading.Thread(target=write, args=(text,)) for text in texts]
+    for thread in threads:
+        thread.start()
+    closing = threading.Thread(target=lambda: ([one.join() for one in threads], os.close(writing)))
+    closing.start()
+    events = list(told(reading))
+    assert sorted(event["event"] for _, event in events) == sorted(texts * 3)
+    assert {process for process, _ in events} == {os.getpid()}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
@@ -16,6 +15,7 @@ from torch.utils._device import _device_constructors
 from torch.utils._mode_utils import no_dispatch
 from torch.utils._pytree import tree_flatten
 
+from tile2triton.checking.events import Tell
 from tile2triton.checking.guesses import UNKNOWN
 from tile2triton.checking.tensors import (
     CPU,
@@ -31,14 +31,19 @@ from tile2triton.checking.tensors import (
 Handler = Callable[..., Any]
 
 
-@dataclass
 class Counts:
-    """What was not done as on a GPU."""
+    """Tells of what was not done as on a GPU."""
 
-    comparisons: int = 0
-    # Values that steered the script and were guessed.
-    guesses: int = 0
-    at: list[str] = field(default_factory=list)
+    def __init__(self, tell: Tell) -> None:
+        self.tell = tell
+
+    def comparison(self) -> None:
+        """Two tensors were not compared."""
+        self.tell({"event": "compared"})
+
+    def guess(self, place: str) -> None:
+        """A value that steered the script was guessed."""
+        self.tell({"event": "guessed", "at": place})
 
 
 class Calls(TorchFunctionMode):  # type: ignore[misc]
@@ -199,15 +204,12 @@ class Calls(TorchFunctionMode):  # type: ignore[misc]
 
     def _guessed(self, tensor: torch.Tensor) -> None:
         if values_of(tensor) is None:
-            self.counts.guesses += 1
-            place = _place()
-            if place not in self.counts.at:
-                self.counts.at.append(place)
+            self.counts.guess(_place())
 
     def _compared(self, left: Any, right: Any) -> bool:
         if not isinstance(left, torch.Tensor) or not isinstance(right, torch.Tensor):
             return True
-        self.counts.comparisons += 1
+        self.counts.comparison()
         # Raises where the shapes cannot go together, as the comparison would.
         torch.broadcast_shapes(tuple(left.shape), tuple(right.shape))
         return True
@@ -229,7 +231,7 @@ def assert_close(counts: Counts) -> Callable[..., None]:
             return
         if not isinstance(actual, torch.Tensor) or not isinstance(expected, torch.Tensor):
             return
-        counts.comparisons += 1
+        counts.comparison()
         for name in ("shape", "dtype", "device"):
             if name != "shape" and options.get(f"check_{name}") is False:
                 continue

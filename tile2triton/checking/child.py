@@ -1,87 +1,51 @@
-"""The process that runs a script for `tile2triton check`: what it sees goes out as lines of JSON.
+"""The process that runs a script for `tile2triton check`, and tells what becomes of it.
 
 It stands apart from its caller because scripts hang, exit and crash.
 """
 
 from __future__ import annotations
 
-import contextlib
-import importlib
 import importlib.util
 import json
 import os
-import runpy
 import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import torch
-
-from tile2triton.checking.absent import Absent, AbsentPackages, Missed
-from tile2triton.checking.calls import Counts, answering
-from tile2triton.checking.launches import launching_nothing
+from tile2triton.checking.absent import Absent
+from tile2triton.checking.events import Event, Teller
+from tile2triton.checking.processes import wait_for_all
 from tile2triton.checking.recorder import Recorder, problems
+from tile2triton.checking.surroundings import surroundings
 from tile2triton.diagnostics import TileError
-from tile2triton.observing import observed_by
-from tile2triton.posing.gpu import posing
-from tile2triton.targets import target
-
-# Only their shapes would be taken, and a machine without a GPU has no compiler for them.
-NOT_DONE = {
-    "torch.utils.cpp_extension.load": lambda *_, **__: Absent("a C++ extension"),
-    "torch.utils.cpp_extension.load_inline": lambda *_, **__: Absent("a C++ extension"),
-}
+from tile2triton.main_script import run_script
 
 
 def main() -> None:
     order = json.loads(sys.argv[1])
-    events = os.fdopen(int(order["events"]), "w")
-
-    def tell(event: dict[str, Any]) -> None:
-        events.write(json.dumps(event) + "\n")
-        events.flush()
-
-    tell(run(order, tell))
-    events.close()
+    tell = Teller(order["events"])
+    tell(run(order))
     sys.stdout.flush()
     # Threads of the script must not keep the process alive.
     os._exit(0)
 
 
-def run(order: dict[str, Any], tell: Any) -> dict[str, Any]:
+def run(order: Event) -> Event:
     """Run the script of the order; the last event, which says how it ended."""
-    # What is computed is small.
-    torch.set_num_threads(1)
-    recorder = Recorder(order["targets"], order["compiles"], tell)
-    counts = Counts()
-    with contextlib.suppress(ModuleNotFoundError):
-        importlib.import_module("tile2triton.compat")
-    AbsentPackages(order["absent"]).install()
-    missed = Missed()
-    missed.install()
-    sys.argv = [order["script"], *order["arguments"]]
-    sys.path[0] = str(Path(order["script"]).resolve().parent)
-    gpu = target(order["targets"][0])
-    with posing(gpu, NOT_DONE), launching_nothing(gpu), observed_by(recorder), answering(counts):
+    with surroundings(order) as (recorder, missed):
+        sys.argv = [order["script"], *order["arguments"]]
+        sys.path[0] = str(Path(order["script"]).resolve().parent)
         how = _ran(order, recorder)
-    return {
-        "event": "end",
-        "missed": missed.names,
-        **how,
-        "launches": {str(number): count for number, count in recorder.launched.items()},
-        "comparisons": counts.comparisons,
-        "guesses": counts.guesses,
-        "guessed_at": counts.at[:20],
-    }
+        wait_for_all()
+    return {"event": "end", "missed": missed.names, **how}
 
 
-def _ran(order: dict[str, Any], recorder: Recorder) -> dict[str, Any]:
+def _ran(order: Event, recorder: Recorder) -> Event:
     try:
         if order["pytest"]:
             return _tested(order)
-        runpy.run_path(order["script"], run_name="__main__")
+        run_script(Path(order["script"]))
     except SystemExit as error:
         if error.code in (None, 0):
             return {"how": "finished"}
@@ -99,7 +63,7 @@ def _ran(order: dict[str, Any], recorder: Recorder) -> dict[str, Any]:
     return {"how": "finished"}
 
 
-def _tested(order: dict[str, Any]) -> dict[str, Any]:
+def _tested(order: Event) -> Event:
     import pytest
 
     options = ["-q", "--no-header", "-p", "no:cacheprovider", "-W", "ignore"]
@@ -109,7 +73,7 @@ def _tested(order: dict[str, Any]) -> dict[str, Any]:
     return {"how": "exception", "detail": f"pytest exits with {code}"}
 
 
-def _exception(error: BaseException) -> dict[str, Any]:
+def _exception(error: BaseException) -> Event:
     text = "".join(traceback.format_exception(error))
     seen: list[str] = []
     for one in _chain(error):

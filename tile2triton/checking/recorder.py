@@ -6,6 +6,7 @@ import ast
 import contextlib
 import dataclasses
 import functools
+import hashlib
 import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ import torch
 from rewrites import dtypes
 from rewrites.facts import Facts
 from tile2triton.checking.absent import Absent
+from tile2triton.checking.events import Event, Tell
 from tile2triton.compile_job import jobs
 from tile2triton.diagnostics import Diagnostic, TileError
 from tile2triton.module_cache import write_module
@@ -26,9 +28,6 @@ from tile2triton.tilelang.parameters import Symbol
 if TYPE_CHECKING:
     from tile2triton.frontend.compiled import CompiledKernel
 
-Event = dict[str, Any]
-Tell = Callable[[Event], None]
-
 
 class Recorder:
     """Tells of every kernel once, by what it was emitted as, and of every refusal."""
@@ -37,20 +36,19 @@ class Recorder:
         self.targets = targets
         self.compiles = compiles
         self.tell = tell
-        self.numbers: dict[str, int] = {}
+        self.known: set[str] = set()
         self.told: list[TileError] = []
-        self.launched: dict[int, int] = {}
 
     def made(self, kernel: CompiledKernel) -> None:
         """Transpile for the other targets, and say what is to be compiled."""
-        if kernel.triton_source in self.numbers:
+        if kernel.triton_source in self.known:
             return
-        number = self.numbers[kernel.triton_source] = len(self.numbers)
+        self.known.add(kernel.triton_source)
         facts = kernel.program.facts
         self.tell(
             {
                 "event": "kernel",
-                "number": number,
+                "key": key(kernel.triton_source),
                 "name": kernel.name,
                 "file": facts.filename,
                 "line": first_line(kernel.program.tree),
@@ -72,7 +70,6 @@ class Recorder:
         # One that was made while nobody looked, such as a configuration that was tried.
         self.made(kernel)
         text, name = kernel.triton_source, kernel.name
-        number = self.numbers[text]
         launcher = getattr(import_module(text, write_module(text, name), "_checked"), name)
 
         facts = kernel.program.facts
@@ -83,9 +80,7 @@ class Recorder:
             given = declared(dict(zip(names, args, strict=False)) | kwargs, facts)
             require_one_device(name, given)
             result = launcher(**given)
-            if number not in self.launched:
-                self.tell({"event": "launched", "number": number})
-            self.launched[number] = self.launched.get(number, 0) + 1
+            self.tell({"event": "launched", "key": key(text)})
             return result
 
         return launch
@@ -101,6 +96,11 @@ class Recorder:
             "jobs": [dataclasses.asdict(job) for job in jobs(path, facts, target(name))],
             "erased": erased(facts),
         }
+
+
+def key(text: str) -> str:
+    """By what a kernel is known to be the same where another process makes it, too."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def declared(given: dict[str, Any], facts: Facts) -> dict[str, Any]:

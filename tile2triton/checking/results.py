@@ -74,6 +74,8 @@ class Result:
     comparisons: int
     guesses: int
     guessed_at: list[str]
+    # Programs that the script started and that nobody followed.
+    unchecked: list[str]
     compiled: bool
 
     @property

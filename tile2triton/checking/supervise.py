@@ -8,19 +8,19 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tile2triton.checking.events import Event, told
 from tile2triton.checking.results import Kernel, Problem, Refusal, Result
 from tile2triton.compile_job import Job
 from tile2triton.compile_pool import SECONDS_A_KERNEL, CompilePool
 from tile2triton.family import Family
 from tile2triton.kernel_report import KernelReport
 
-Event = dict[str, Any]
 # More missing packages than this, and the script is given up.
 MOST_PACKAGES = 8
 
@@ -43,10 +43,18 @@ class Order:
 class _Run:
     """What one run of the script has told so far."""
 
-    kernels: dict[int, Kernel] = field(default_factory=dict)
+    kernels: dict[str, Kernel] = field(default_factory=dict)
     refusals: list[Refusal] = field(default_factory=list)
+    # Which process was the first to be refused a kernel.
+    refused: dict[tuple[str, ...], int] = field(default_factory=dict)
     reports: list[tuple[Kernel, str, Future[KernelReport]]] = field(default_factory=list)
-    end: Event | None = None
+    end: Event = field(default_factory=dict)
+    # Processes that the script started: those that failed, and those that nobody followed.
+    failed: list[Event] = field(default_factory=list)
+    unchecked: list[str] = field(default_factory=list)
+    comparisons: int = 0
+    guesses: int = 0
+    guessed_at: list[str] = field(default_factory=list)
 
 
 def check_script(order: Order, say: Callable[[str], None] = lambda line: None) -> Result:
@@ -59,18 +67,19 @@ def check_script(order: Order, say: Callable[[str], None] = lambda line: None) -
         with CompilePool(order.seconds_a_kernel, workers=order.workers) as pool:
             run, output, returncode, hung = _once(order, absent, pool, say)
             _collect(run, say)
-        missing = [name for name in _missing(run.end or {}) if name not in absent]
+        missing = [name for name in _missing(run) if name not in absent]
         if not missing or len(absent) > MOST_PACKAGES:
             return _result(order, run, absent, output, returncode, hung)
         say(f"{', '.join(missing)} not installed: beginning anew with stand-ins")
         absent += missing
 
 
-def _missing(end: Event) -> list[str]:
+def _missing(run: _Run) -> list[str]:
     """The packages for want of which the script failed: also those that it went on without."""
-    if end.get("how") == "package":
-        return [end["package"]]
-    return list(end["missed"]) if end.get("how") == "exception" else []
+    if run.end.get("how") == "package":
+        return [run.end["package"]]
+    failed = [run.end] if run.end.get("how") == "exception" else run.failed
+    return list(dict.fromkeys(name for one in failed for name in one["missed"]))
 
 
 def _once(
@@ -80,14 +89,14 @@ def _once(
     with tempfile.TemporaryFile("w+", errors="replace") as output:
         family, events = _started(order, absent, output)
         hung = threading.Event()
-        timer = threading.Timer(order.seconds, _stop, (family, hung))
-        timer.start()
+        ending = threading.Thread(target=_end_in_time, args=(family, order.seconds, hung))
+        ending.start()
         try:
-            for event in _told(events):
-                _take(event, run, order, pool, say)
+            for process, event in told(events):
+                _take(event, process, run, order, pool, say)
         finally:
-            timer.cancel()
             family.end()
+            ending.join()
         output.seek(0)
         return run, output.read(), family.process.returncode, hung.is_set()
 
@@ -117,42 +126,51 @@ def _started(order: Order, absent: Sequence[str], output: Any) -> tuple[Family, 
     return family, reading
 
 
-def _told(events: int) -> Iterator[Event]:
-    with os.fdopen(events, errors="replace") as lines:
-        for line in lines:
-            try:
-                yield json.loads(line)
-            except json.JSONDecodeError:
-                # The process was ended in the middle of a line.
-                return
-
-
-def _stop(family: Family, hung: threading.Event) -> None:
-    hung.set()
+def _end_in_time(family: Family, seconds: float, hung: threading.Event) -> None:
+    """End what the script started when the script has ended, or its time."""
+    try:
+        family.process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        hung.set()
     family.kill()
 
 
 def _take(
-    event: Event, run: _Run, order: Order, pool: CompilePool, say: Callable[[str], None]
+    event: Event,
+    process: int,
+    run: _Run,
+    order: Order,
+    pool: CompilePool,
+    say: Callable[[str], None],
 ) -> None:
     match event["event"]:
-        case "kernel":
-            kernel = _kernel(event)
-            run.kernels[event["number"]] = kernel
+        case "kernel" if event["key"] not in run.kernels:
+            kernel = run.kernels[event["key"]] = _kernel(event)
             say(f"{kernel.name} ({kernel.file}:{kernel.line}) transpiled")
             for target, made in event["targets"].items():
                 for job in made.get("jobs", ()) if order.compiles else ():
                     run.reports.append((kernel, target, pool.submit(_job(job))))
         case "refused":
             refusal = Refusal(event["name"], [Problem(**one) for one in event["problems"]])
-            run.refusals.append(refusal)
-            say(f"{refusal.name or 'a kernel'} refused: {refusal.first}")
+            texts = (refusal.name, *(one.text for one in refusal.problems))
+            # Processes that multiprocessing starts make the kernels of the script's file again.
+            if run.refused.setdefault(texts, process) == process:
+                run.refusals.append(refusal)
+                say(f"{refusal.name or 'a kernel'} refused: {refusal.first}")
         case "launched":
-            run.kernels[event["number"]].launches = 1
+            run.kernels[event["key"]].launches += 1
+        case "compared":
+            run.comparisons += 1
+        case "guessed":
+            run.guesses += 1
+            if event["at"] not in run.guessed_at:
+                run.guessed_at.append(event["at"])
+        case "process" if event["code"] != 0:
+            run.failed.append(event)
+        case "unchecked" if event["command"] not in run.unchecked:
+            run.unchecked.append(event["command"])
         case "end":
             run.end = event
-            for number, count in event["launches"].items():
-                run.kernels[int(number)].launches = count
 
 
 def _kernel(event: Event) -> Kernel:
@@ -189,12 +207,15 @@ def _collect(run: _Run, say: Callable[[str], None]) -> None:
 def _result(
     order: Order, run: _Run, absent: list[str], output: str, returncode: int, hung: bool
 ) -> Result:
-    end = run.end or {}
+    end = run.end
     how, detail = end.get("how"), end.get("detail", "")
     if hung:
         how, detail = "timed out", f"stopped after {order.seconds:g} s"
     elif how is None:
         how, detail = "exception", f"the process ended abruptly (exit {returncode})"
+    elif how == "finished" and run.failed:
+        first = run.failed[0]
+        how, detail = "exception", f"{first['name']}, which it started, exits with {first['code']}"
     needed = [name for name in dict.fromkeys(end.get("absent", ())) if name in absent]
     if how == "exception" and needed:
         how, detail = "package", f"needs {', '.join(needed)}: {detail}"
@@ -211,8 +232,9 @@ def _result(
         traceback=end.get("traceback", ""),
         output=output[-20000:],
         absent=absent,
-        comparisons=end.get("comparisons", 0),
-        guesses=end.get("guesses", 0),
-        guessed_at=end.get("guessed_at", []),
+        comparisons=run.comparisons,
+        guesses=run.guesses,
+        guessed_at=run.guessed_at[:20],
+        unchecked=run.unchecked,
         compiled=order.compiles,
     )

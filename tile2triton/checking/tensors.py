@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 import torch
@@ -262,6 +263,27 @@ def array_of(tensor: torch.Tensor) -> torch.Tensor:
         if values is not None:
             return values
         return torch.full(tuple(tensor.shape), notes_of(tensor).memory.guess, dtype=tensor.dtype)
+
+
+def _reduced(tensor: FakeTensor) -> tuple[Any, ...]:
+    """What another process makes the tensor from, as `pickle` wants it."""
+    values = values_of(tensor)
+    with no_dispatch():
+        known = None if values is None else values.flatten().tolist()
+    # Both may write to it from now on.
+    forget(tensor)
+    return _received, (tuple(tensor.shape), tensor.dtype, notes_of(tensor).device.type, known)
+
+
+def _received(
+    shape: tuple[int, ...], dtype: torch.dtype, device: str, known: list[Any] | None
+) -> torch.Tensor:
+    if known is None:
+        return torch.empty(shape, dtype=dtype, device=device)
+    return torch.tensor(known, dtype=dtype, device=device).reshape(shape)
+
+
+ForkingPickler.register(FakeTensor, _reduced)
 
 
 def _typed(guess: Guess, dtype: torch.dtype) -> Guess:

@@ -100,6 +100,7 @@ def _ending(result: Result) -> str:
     if result.guesses:
         places = ", ".join(result.guessed_at[:3])
         lines.append(f"  {_times(result.guesses, 'value')} guessed, since no kernel ran: {places}")
+    lines += [f"  not checked: the script starts `{command}`" for command in result.unchecked]
     if result.how in ("exception", "package", "timed out"):
         shown = (result.traceback or result.output).splitlines()[-LINES:]
         lines += ["", *(f"  | {line}" for line in shown)]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import builtins
 import os
 import runpy
 import sys
 from collections.abc import Callable, Sequence
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import TracebackType
 from typing import Any
 
+from tile2triton import main_script
 from tile2triton.commands.kernels import UsageError, UserError, suggestion
+from tile2triton.main_script import run_script
 
 USAGE = """\
 usage: tile2triton run [--interpret [--target T]] SCRIPT [ARGUMENT ...]
@@ -65,7 +65,7 @@ def run(arguments: Sequence[str]) -> int:
             if not path.is_file():
                 raise UserError(f"there is no file `{script}`")
             _prepare([script, *rest], str(path.resolve().parent))
-            return _finished(lambda: _run_script(path.absolute()))
+            return _finished(lambda: run_script(path.absolute()))
         case _:
             raise UsageError("run needs a SCRIPT, or -m MODULE")
 
@@ -109,20 +109,6 @@ def _prepare(arguments: list[str], folder: str) -> None:
     os.environ["PYTHONPATH"] = names if not inherited else os.pathsep.join((names, inherited))
 
 
-def _run_script(path: Path) -> None:
-    """Run a file as Python itself does."""
-    main = ModuleType("__main__")
-    main.__dict__.update(
-        __file__=str(path),
-        __builtins__=builtins,
-        __loader__=SourceFileLoader("__main__", str(path)),
-        __spec__=None,
-    )
-    sys.modules["__main__"] = main
-    code = SourceFileLoader("__main__", str(path)).source_to_code(path.read_bytes(), str(path))
-    exec(code, main.__dict__)
-
-
 def _run_module(name: str) -> None:
     runpy.run_module(name, run_name="__main__", alter_sys=True)
 
@@ -153,7 +139,7 @@ def _has_gpu() -> bool:
 
 def _own_part(traceback: TracebackType | None) -> TracebackType | None:
     """The traceback from the program's first frame on."""
-    ours = (__file__, runpy.__file__, "<frozen runpy>")
+    ours = (__file__, main_script.__file__, runpy.__file__, "<frozen runpy>")
     start = traceback
     while start is not None and start.tb_frame.f_code.co_filename in ours:
         start = start.tb_next
