@@ -1,6 +1,6 @@
 """What a value of the program is called that has no name of the user's: by what it is made of."""
 
-from rewrites.operands.terms import Term, how_reduced, how_scanned
+from rewrites.operands.terms import MAXIMA, Term, how_reduced, how_scanned
 
 # What becomes of a value, by the operator.
 _VERBS = {
@@ -45,7 +45,8 @@ def called(term: Term) -> str:
     if term.hints:
         return term.hints[0]
     if term.kind == "reduce":
-        return f"row_{how_reduced(term)[0]}"
+        how, _ = how_reduced(term)
+        return f"row_{'max' if how in MAXIMA else how}"
     if term.kind == "dot":
         return "acc"
     if term.kind == "scan":

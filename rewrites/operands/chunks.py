@@ -16,8 +16,10 @@ after:
 import ast
 
 from rewrites.operands.body import Body, Held, subscript
+from rewrites.operands.called import called
 from rewrites.operands.guards import guarded
 from rewrites.operands.places import Output
+from rewrites.operands.running import identity_of
 from rewrites.operands.scans import STARTS
 from rewrites.operands.terms import Axis, Term, how_reduced, how_scanned
 from rewrites.operands.tiles import Tiles
@@ -178,10 +180,11 @@ class Chunks:
             self.tiles.held(operand, self.inside)
             return
         axes = tuple(self.tiles.plan.lanes(term.axes))
-        tile = self.tiles.tile(self.body, term.name or f"row_{how}", axes, term.dtype)
+        tile = self.tiles.tile(self.body, called(term), axes, term.dtype)
         state = Held(tile, axes, is_cell=not axes)
-        self._begin(state, self.tiles.terms.number(STARTS[how]))
+        nothing = identity_of(term)
+        self._begin(state, self.tiles.terms.number(nothing))
         if not self.is_even:
-            operand = guarded(self.tiles.terms, operand, self.axis, STARTS[how])
+            operand = guarded(self.tiles.terms, operand, self.axis, nothing)
         self.tiles.reduce_into(term, operand, self.inside, tile, clear=False)
         self.body.known[term] = state

@@ -4,7 +4,7 @@ import ast
 
 from rewrites.operands.body import Body, Held, subscript
 from rewrites.operands.online import Running
-from rewrites.operands.running import RunningValues, assigned, how_of, indices, is_extreme
+from rewrites.operands.running import RunningValues, assigned, combining, indices, is_extreme
 from rewrites.operands.terms import Axis, Term, subterms
 from rewrites.operands.tiles import Tiles
 
@@ -30,7 +30,7 @@ class Merging(RunningValues):
             held, part = self.held[one.term], parts[one.term]
             if is_extreme(one.term):
                 if one.term not in followed:
-                    self._combine(held, part, f"T.{how_of(one.term)}(a, b)", inside)
+                    self._combine(held, part, combining(one.term), inside)
             elif one.base is None:
                 self._combine(held, part, "a + b", inside)
             else:
@@ -58,7 +58,7 @@ class Merging(RunningValues):
         statements: list[ast.stmt] = []
         for term in maxima:
             both = writer.tree(
-                "T.max(a, b)", a=subscript(old[term], index), b=subscript(own[term], index)
+                combining(term), a=subscript(old[term], index), b=subscript(own[term], index)
             )
             statements.append(assigned(new[term], index, both))
         after = self.with_maxima(base, new, index, inside, lanes)

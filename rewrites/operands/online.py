@@ -17,7 +17,16 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from rewrites.dtypes import BY_NAME, is_float
-from rewrites.operands.terms import Axis, Term, Terms, how_reduced, reduced_axis, subterms
+from rewrites.operands.terms import (
+    EXTREMES,
+    MAXIMA,
+    Axis,
+    Term,
+    Terms,
+    how_reduced,
+    reduced_axis,
+    subterms,
+)
 
 
 def hoist_factors(terms: Terms, outputs: list[Term]) -> list[Term]:
@@ -92,7 +101,7 @@ def _hoisted(terms: Terms, term: Term) -> Term:
             return term
         if how == "sum":
             return _applied(terms, terms.reduce("sum", axis, inside, term.dtype), outside)
-        if how in ("max", "min") and all(_is_positive(factor) for _, factor in outside):
+        if how in EXTREMES and all(_is_positive(factor) for _, factor in outside):
             return _applied(terms, terms.reduce(how, axis, inside, term.dtype), outside)
         return term
     sides = [_factors(terms, _rounded(side), axis) for side in term.operands]
@@ -198,7 +207,7 @@ def _inner(term: Term, known: dict[Term, Running]) -> list[Term]:
 
 def _followed(term: Term, axis: Axis, inner: list[Term]) -> tuple[Term, str] | None:
     """What a reduction follows in a loop, and by which rule."""
-    if all(how_reduced(one)[0] in ("max", "min") for one in inner):
+    if all(how_reduced(one)[0] in EXTREMES for one in inner):
         extreme = _hit(term, inner)
         if extreme is not None:
             return extreme, "=="
@@ -218,11 +227,19 @@ def _hit(term: Term, inner: list[Term]) -> Term | None:
         return None
     test, value, other = operand.operands
     (extreme,) = inner
-    is_hit = test.kind == "apply" and test.detail == "==" and test.operands[1] is extreme
-    is_hit = is_hit and test.operands[0] is extreme.operands[0]
-    if is_hit and not set(subterms(value)) & set(inner) and is_identity(other, term):
-        return extreme
-    return None
+    is_hit = _is_hit(test, extreme) and is_identity(other, term)
+    return extreme if is_hit and not set(subterms(value)) & set(inner) else None
+
+
+def _is_hit(test: Term, extreme: Term) -> bool:
+    """Whether a test is u == extreme of u; of floats, "or u is NaN", for so is the extreme then."""
+    if test.kind == "apply" and test.detail == "|":
+        test, is_nan = test.operands
+        u, same = is_nan.operands if is_nan.detail == "!=" else (extreme, extreme)
+        if u is not same or u is not extreme.operands[0]:
+            return False
+    is_equal = test.kind == "apply" and test.detail == "=="
+    return is_equal and test.operands == (extreme.operands[0], extreme)
 
 
 def is_identity(term: Term, reduction: Term) -> bool:
@@ -235,11 +252,11 @@ def identity(how: str, dtype: str) -> int | float:
     if how == "sum":
         return 0.0 if is_float(dtype) else 0
     if is_float(dtype):
-        return -math.inf if how == "max" else math.inf
+        return -math.inf if how in MAXIMA else math.inf
     bits = BY_NAME[dtype].bits
     is_signed = BY_NAME[dtype].kind == "int"
     half: int = 1 << (bits - 1)
-    if how == "max":
+    if how in MAXIMA:
         return -half if is_signed else 0
     return half - 1 if is_signed else 2 * half - 1
 
@@ -276,7 +293,7 @@ def _rescaled(term: Term, axis: Axis, inner: list[Term]) -> tuple[Term, str] | N
 
 
 def is_maximum(term: Term) -> bool:
-    return term.kind == "reduce" and how_reduced(term)[0] == "max"
+    return term.kind == "reduce" and how_reduced(term)[0] in MAXIMA
 
 
 def _exponential(term: Term, axis: Axis, inner: set[Term]) -> tuple[Term, str] | None:

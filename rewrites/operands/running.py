@@ -6,11 +6,20 @@ which rules sums are made to follow it.
 
 import ast
 
+from rewrites.dtypes import is_float
 from rewrites.operands.body import Body, Held, subscript
 from rewrites.operands.guards import may_be_hidden
 from rewrites.operands.online import Running, identity
 from rewrites.operands.places import Plan
-from rewrites.operands.terms import Axis, Term, how_reduced, subterms
+from rewrites.operands.terms import (
+    EXTREMES,
+    MAXIMA,
+    Axis,
+    Term,
+    how_reduced,
+    propagates_nan,
+    subterms,
+)
 from rewrites.operands.tiles import Tiles
 from rewrites.quote import literal, name, place
 
@@ -113,7 +122,7 @@ class RunningValues:
             (operand,) = operands[term]
             self.tiles.reduce_into(term, operand, inside, new[term], clear=True)
             both = writer.tree(
-                f"T.{how_of(term)}(a, b)",
+                combining(term),
                 a=subscript(old[term], index),
                 b=subscript(new[term], index),
             )
@@ -143,7 +152,9 @@ class RunningValues:
         """
         rule = self.rule_of(base)
         if rule not in POWERS:
-            return self.writer.tree("a != b", a=before, b=after)
+            # What has found a NaN finds no other extreme.
+            test = "(a != b) & (a == a)" if is_float(base.dtype) else "a != b"
+            return self.writer.tree(test, a=before, b=after)
         scaled = self.writer.tree(f"{rule}(a - b)", a=before, b=after)
         if not self.may_be_hidden(base):
             return scaled
@@ -261,10 +272,20 @@ def indices(axes: tuple[Axis, ...], lanes: dict[Axis, str]) -> list[ast.expr]:
     return found or [literal(0)]
 
 
+def combining(term: Term) -> str:
+    """The template that combines two values `a` and `b` of a reduction."""
+    how = how_of(term)
+    if how == "sum":
+        return "a + b"
+    if propagates_nan(term):
+        return f"T.{how}imum(a, b)"
+    return f"T.{'max' if how in MAXIMA else how}(a, b)"
+
+
 def how_of(term: Term) -> str:
     """How a reduction combines."""
     return how_reduced(term)[0]
 
 
 def is_extreme(term: Term) -> bool:
-    return how_of(term) in ("max", "min")
+    return how_of(term) in EXTREMES

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from rewrites.operands.body import Body, Held, subscript
 from rewrites.operands.chunks import Chunks
 from rewrites.operands.places import Output
+from rewrites.operands.running import combining, identity_of
 from rewrites.operands.scans import STARTS
 from rewrites.operands.terms import Axis, Term, how_reduced, how_scanned, reduced_axis, subterms
 from rewrites.operands.tiles import Tiles
@@ -88,7 +89,8 @@ class _Loop:
             )
         (operand,) = term.operands
         state = self._state(term, self.tiles.terms.number(STARTS[how]))
-        return self._update(state, lambda lanes: self._combined(how, state, operand, lanes))
+        template = _COMBINED[how]
+        return self._update(state, lambda lanes: self._combined(template, state, operand, lanes))
 
     def _reduce(self, term: Term) -> None:
         """Bring a reduction over the axis up to date at each index."""
@@ -99,13 +101,15 @@ class _Loop:
             self.body.known[term] = self.tiles.held(operand, self.inside)
             return
         self.tiles.prepare(operand, self.inside)
-        state = self._state(term, self.tiles.terms.number(STARTS[how]))
-        self._update(state, lambda lanes: self._combined(how, state, operand, lanes))
+        state = self._state(term, self.tiles.terms.number(identity_of(term)))
+        self._update(state, lambda lanes: self._combined(combining(term), state, operand, lanes))
         self.body.known[term] = state
 
-    def _combined(self, how: str, state: Held, operand: Term, lanes: dict[Axis, str]) -> ast.expr:
+    def _combined(
+        self, template: str, state: Held, operand: Term, lanes: dict[Axis, str]
+    ) -> ast.expr:
         element = self.tiles.element(operand, self.inside, lanes)
-        return self.writer.tree(_COMBINED[how], a=state.element(lanes), b=element)
+        return self.writer.tree(template, a=state.element(lanes), b=element)
 
     def _state(self, term: Term, start: Term) -> Held:
         """A tile, with the first value that it has before the loop."""

@@ -6,6 +6,7 @@ Equal expressions are one object, so that what several results need is found by 
 import ast
 from dataclasses import dataclass, field
 
+from rewrites.dtypes import is_float
 from rewrites.quote import literal, name
 
 Number = int | float | bool
@@ -177,6 +178,11 @@ class Terms:
         return known
 
 
+# A "peak" is a maximum that passes over NaN, for what follows has that in it by other ways.
+MAXIMA = ("max", "peak")
+EXTREMES = ("max", "min", "peak")
+
+
 def how_reduced(term: Term) -> tuple[str, Axis]:
     """How a reduction combines, and over which axis."""
     if term.kind == "dot":
@@ -186,6 +192,11 @@ def how_reduced(term: Term) -> tuple[str, Axis]:
     how, axis = term.detail
     assert isinstance(how, str) and isinstance(axis, Axis)
     return how, axis
+
+
+def propagates_nan(term: Term) -> bool:
+    """Whether a reduction is NaN where one of its elements is, and says so itself."""
+    return how_reduced(term)[0] in ("max", "min") and is_float(term.dtype)
 
 
 def how_scanned(term: Term) -> tuple[str, Axis]:

@@ -8,12 +8,14 @@ from rewrites.operands.body import Body, Held, Writer, subscript
 from rewrites.operands.called import called
 from rewrites.operands.places import Output, Plan
 from rewrites.operands.terms import (
+    MAXIMA,
     Axis,
     Size,
     Term,
     Terms,
     how_reduced,
     how_scanned,
+    propagates_nan,
     reduced_axis,
     subterms,
 )
@@ -375,14 +377,16 @@ class Tiles:
     def _reduce(self, term: Term, source: Held, body: Body, tile: str, clear: bool) -> None:
         axis = reduced_axis(term)
         assert axis is not None
-        how = how_reduced(term)[0]
+        how, _ = how_reduced(term)
         call = self.writer.tree(
-            f"T.reduce_{how}(a, b, dim=at)",
+            f"T.reduce_{'max' if how in MAXIMA else how}(a, b, dim=at)",
             a=source.name,
             b=tile,
             at=literal(source.axes.index(axis)),
         )
         assert isinstance(call, ast.Call)
+        if propagates_nan(term):
+            call.keywords.append(ast.keyword("nan_propagate", ast.Constant(True)))
         if not clear:
             call.keywords.append(ast.keyword("clear", ast.Constant(False)))
         self.writer.put(body, "call", call=call)

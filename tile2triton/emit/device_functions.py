@@ -13,6 +13,18 @@ def _larger(a, b):
     """The larger of two; of a number and NaN, the number."""
     return tl.maximum(a, b)
 ''',
+    "_larger_or_nan": '''
+@triton.jit
+def _larger_or_nan(a, b):
+    """The larger of two; NaN where either is."""
+    return tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
+''',
+    "_smaller_or_nan": '''
+@triton.jit
+def _smaller_or_nan(a, b):
+    """The smaller of two; NaN where either is."""
+    return tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)
+''',
     "_chained": '''
 @triton.jit
 def _chained(a, b, c, d):

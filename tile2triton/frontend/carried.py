@@ -91,7 +91,7 @@ class Carried(OwnArithmetic):
         if other.whole.partial:
             if other.whole.partial != how:
                 raise self.refusal()
-            return self._made(call(operator, (other.complete(), self.start), {}))
+            return self._made(call(f"{how}imum", (other.complete(), self.start), {}))
         dimension = self._dimension(other)
         found = call(f"cum{how}", (_unmarked(other),), {"axis": dimension})
         start = self.start

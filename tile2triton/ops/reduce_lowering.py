@@ -72,14 +72,13 @@ def _along(kind: str, tree: ast.expr, dtype: str, axis: int | None, propagates: 
     """The tile reduced along an axis (None: all of it), in its type."""
     if kind.startswith("bit"):
         return reduced(combination_of(kind), tree, dtype, axis)
+    if propagates and not kind.endswith("sum") and is_float(dtype):
+        combine = name("_smaller_or_nan" if kind == "min" else "_larger_or_nan")
+        x = typed_cast(Typed(tree, dtype), "float32") if bits(dtype) < 32 else Typed(tree, dtype)
+        result = expr("tl.reduce(x, axis, combine)", x=x.tree, axis=literal(axis), combine=combine)
+        return typed_cast(Typed(result, x.dtype), dtype)
     at = "" if axis is None else f", axis={axis}"
     result = expr(combination_of(kind).along.format(at=at), x=tree)
-    if propagates and not kind.endswith("sum") and is_float(dtype):
-        result = expr(
-            f"tl.where(tl.max((x != x).to(tl.int32){at}) != 0, float('nan'), r)",
-            x=tree,
-            r=result,
-        )
     if bits(dtype) < 32:
         # Triton reduces narrow types in 32 bits and leaves the result there.
         return typed_cast(Typed(result, "float32" if is_float(dtype) else "int32"), dtype)

@@ -26,7 +26,7 @@ def softplus(x: Any) -> Any:
 
 
 def make_relu(making: Making, x: Operand) -> Whole:
-    return making.pointwise("T.max", x, 0)
+    return making.pointwise("T.maximum", x, 0)
 
 
 def make_gelu(making: Making, x: Operand, approximate: str = "none") -> Whole:
@@ -53,7 +53,7 @@ def make_silu(making: Making, x: Operand) -> Whole:
 def make_softplus(making: Making, x: Operand) -> Whole:
     away = making.pointwise("-x", making.pointwise("T.abs", x))
     rest = making.pointwise("T.log1p", making.pointwise("T.exp", away))
-    return making.pointwise("+", making.pointwise("T.max", x, 0), rest)
+    return making.pointwise("+", making.pointwise("T.maximum", x, 0), rest)
 
 
 def reference_relu(x: Any) -> Any:

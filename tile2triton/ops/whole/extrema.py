@@ -33,14 +33,6 @@ def topk(x: Any, k: int, axis: int = -1) -> Any:
     """
 
 
-def maximum(a: Any, b: Any) -> Any:
-    """The larger of two elements; of a number and a NaN, the number."""
-
-
-def minimum(a: Any, b: Any) -> Any:
-    """The smaller of two elements; of a number and a NaN, the number."""
-
-
 def max(a: Any, b: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """The larger of two elements, or with one operand the greatest along axes: `T.amax`."""
 
@@ -68,6 +60,10 @@ def _index(making: Making, how: str, operand: Whole, axis: int, keepdims: bool) 
 def _first(making: Making, operand: Whole, extreme: Whole, dimension: int, keepdims: bool) -> Whole:
     """The first index at which an operand is its extreme."""
     is_it = making.pointwise("==", operand, extreme, dtype="bool")
+    if is_float(operand.dtype):
+        # Of elements of which one is NaN, that is the extreme, and equals nothing.
+        is_nan = making.pointwise("!=", operand, operand, dtype="bool")
+        is_it = making.pointwise("|", is_it, is_nan, dtype="bool")
     places = making.positions(operand.shape, dimension)
     index = making.pointwise("T.if_then_else", is_it, places, _BEYOND, dtype="int32")
     return making.reduced("min", making.hinted(index, "candidates"), [dimension], keepdims)
@@ -103,14 +99,6 @@ def min_of(a: int, b: int) -> int:
     return a if a < b else b
 
 
-def make_maximum(making: Making, a: Operand, b: Operand) -> Whole:
-    return making.pointwise("T.max", a, b)
-
-
-def make_minimum(making: Making, a: Operand, b: Operand) -> Whole:
-    return making.pointwise("T.min", a, b)
-
-
 def make_max(
     making: Making, a: Operand, b: Any = None, axis: Any = None, keepdims: bool = False
 ) -> Whole:
@@ -137,17 +125,11 @@ def reference_argmin(x: Any, axis: int = -1, keepdims: bool = False) -> Any:
 
 def reference_topk(x: Any, k: int, axis: int = -1) -> Any:
     x = np.asarray(x)
-    order = np.argsort(-x.astype(np.float64), axis=axis, kind="stable")
+    # NaN stands before all numbers.
+    keys = (-np.nan_to_num(x.astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf), x == x)
+    order = np.lexsort(keys, axis=axis)
     indices = np.take(order, range(k), axis=axis)
     return np.take_along_axis(x, indices, axis), indices.astype(np.int32)
-
-
-def reference_maximum(a: Any, b: Any) -> Any:
-    return np.fmax(a, b)
-
-
-def reference_minimum(a: Any, b: Any) -> Any:
-    return np.fmin(a, b)
 
 
 def reference_max(a: Any, b: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
@@ -169,6 +151,4 @@ OPERATORS = (
     Operator(argmax, "whole", whole=WholeForm(argmax, make_argmax, reference_argmax)),
     Operator(argmin, "whole", whole=WholeForm(argmin, make_argmin, reference_argmin)),
     Operator(topk, "whole", whole=WholeForm(topk, make_topk, reference_topk)),
-    Operator(maximum, "whole", whole=WholeForm(maximum, make_maximum, reference_maximum)),
-    Operator(minimum, "whole", whole=WholeForm(minimum, make_minimum, reference_minimum)),
 )

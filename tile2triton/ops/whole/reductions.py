@@ -32,11 +32,11 @@ def var(x: Any, axis: Any = None, keepdims: bool = False, correction: int = 0) -
 
 
 def amax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The greatest element along an axis, along several, or of all; NaN is no number."""
+    """The greatest element along an axis, along several, or of all; NaN where one is."""
 
 
 def amin(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The smallest element along an axis, along several, or of all; NaN is no number."""
+    """The smallest element along an axis, along several, or of all; NaN where one is."""
 
 
 def any(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -246,8 +246,8 @@ def _mean_of(x: Any, axis: Any, keepdims: bool, correction: int) -> Any:
 
 reference_sum = _over(_sum)
 reference_mean = _over(_mean)
-reference_max = _over(np.fmax.reduce)
-reference_min = _over(np.fmin.reduce)
+reference_max = _over(np.maximum.reduce)
+reference_min = _over(np.minimum.reduce)
 reference_any = _over(np.any)
 reference_all = _over(np.all)
 _REFERENCES = {

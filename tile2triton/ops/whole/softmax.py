@@ -39,7 +39,7 @@ def make_softmax(
         )
     # With log2(e) in the scale, exp2 computes exp.
     powers = making.pointwise("*", scores, scale * LOG2_E)
-    peak = making.reduced("max", powers, [dimension], keepdims=True)
+    peak = making.reduced("peak", powers, [dimension], keepdims=True)
     weights = making.pointwise("T.exp2", making.pointwise("-", powers, peak))
     total = making.reduced("sum", weights, [dimension], keepdims=True)
     return making.pointwise("/", weights, total)
@@ -62,7 +62,7 @@ def make_log_softmax(making: Making, x: Operand, axis: int = -1) -> Whole:
     operand = making.whole(x, "T.log_softmax")
     dimension = making.dimension(operand, axis)
     powers = making.pointwise("*", operand, LOG2_E)
-    peak = making.reduced("max", powers, [dimension], keepdims=True)
+    peak = making.reduced("peak", powers, [dimension], keepdims=True)
     weights = making.pointwise("T.exp2", making.pointwise("-", powers, peak))
     total = making.reduced("sum", weights, [dimension], keepdims=True)
     logarithm = making.pointwise("+", making.pointwise("T.log2", total), peak)
