@@ -15,7 +15,8 @@ from tile2triton.diagnostics import TileError
 # What programs mean is not for Triton's version to say.
 pytestmark = pytest.mark.slow
 
-DTYPES = pytest.mark.parametrize("dtype", [torch.float16, torch.float32], ids=str)
+# float16 goes the ways of bfloat16, and is in `test_whole_operands`.
+DTYPES = pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
 
 
 def queries(dtype, m=150, n=150, heads=2):
@@ -143,7 +144,7 @@ def test_batches_and_residuals(dtype, device):
 ROWS = pytest.mark.parametrize(
     ("shape", "dtype"),
     [
-        ((5, 256), torch.float16),
+        ((5, 256), torch.bfloat16),
         ((3, 300), torch.float32),
         ((2, 20000), torch.float16),
     ],
@@ -203,7 +204,7 @@ def test_quantized_rows(dtype, device):
     assert made.dtype == torch.int8
     error = made.cpu().double() * scale - x.double()
     assert (error.abs() <= scale * 0.51).all()
-    assert torch.allclose(scales.cpu().double(), scale[:, 0], rtol=1e-3)
+    assert torch.allclose(scales.cpu().double(), scale[:, 0], rtol=4e-3)
     meant, _ = row_programs.quantize_rows.reference(x)
     assert (made.cpu().int() - torch.tensor(meant).int()).abs().max() <= 1
 

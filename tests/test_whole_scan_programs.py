@@ -72,7 +72,7 @@ def test_softplus_of_any_size(device):
     check(softplus, [x], torch.log1p(torch.exp(x.double())), device)
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.float32], ids=str)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
 def test_linear_attention_with_decay(dtype, device):
     q, k, v = (normal(2, 3, 19, size, dtype=dtype, seed=size) for size in (8, 8, 12))
     decay = torch.tensor([0.5, 0.9, 1.0])
