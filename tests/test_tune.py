@@ -1,6 +1,7 @@
 """Tuning without a GPU: a pretended machine with real processes that hang, crash and are wrong."""
 
 import dataclasses
+import linecache
 import math
 import subprocess
 import sys
@@ -726,14 +727,33 @@ def test_tuner_is_made_step_by_step():
         ({"block": [32, 64]}, "must be a list of dicts"),
         ([], "no configuration"),
         ([64], "holds `64`"),
-        ([{"blok": 64}], "`blok` of a configuration is no parameter of `double`"),
+        ([{"blok": 64}], "double(n, factor, block, pace, fault)"),
+        ([{"blok": 64}], "did you mean `block`?"),
+        ([{"warps": 8}], "use one of n, factor, block, pace, fault, pass_configs"),
         (lambda n: [], "no configuration"),
     ],
 )
-def test_configurations_that_are_none_are_refused(configs, said):
+def test_configurations_that_are_none_are_refused_where_they_are_written(configs, said):
     with pytest.raises(ConfigError, match="T2T543") as error:
         doubling(configs)(100)
     assert said in str(error.value)
+    (diagnostic,) = error.value.diagnostics
+    assert "autotune(configs" in linecache.getline(diagnostic.filename, diagnostic.line)
+
+
+@pytest.mark.parametrize("decorated", [autotune, lambda factory: autotune()(factory)])
+def test_autotune_without_configurations_is_refused_at_its_line(decorated):
+    with pytest.raises(TypeError, match=r"T2T542.*`autotune` needs configurations") as error:
+        decorated(triple)
+    (diagnostic,) = error.value.diagnostics
+    assert diagnostic.filename == __file__
+    assert diagnostic.hint.startswith("write @autotune(configs=...) above")
+
+
+def test_tuner_without_configurations_is_refused_at_its_line():
+    with pytest.raises(ConfigError, match="no configuration to try") as error:
+        AutoTuner.from_kernel(factory).run()
+    assert error.value.diagnostics[0].filename == __file__
 
 
 @pytest.mark.parametrize(

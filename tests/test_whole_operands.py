@@ -187,6 +187,21 @@ def test_a_square_second_operand_must_say_which_way_it_is_meant():
     found = refusal(gemm_relu, square, square)
     assert found.code == "T2T822"
     assert "transpose_B=False" in found.hint
+    assert 'A: T.Tensor["M K"], B: T.Tensor["K N"]' in found.hint
+
+
+def test_shared_name_of_a_dimension_says_which_way_a_square_operand_is_meant(device):
+    @tile2triton.kernel
+    def product(A: T.Tensor["M K"], B: T.Tensor["K N"]):
+        return T.gemm(A, B)
+
+    @tile2triton.kernel
+    def product_of_rows(A: T.Tensor["M K"], B: T.Tensor["N K"]):
+        return T.gemm(A, B)
+
+    a, b = normal(16, 16), normal(16, 16)
+    check(product, [a, b], a.double() @ b.double(), device)
+    check(product_of_rows, [a, b], a.double() @ b.double().T, device)
 
 
 @pytest.mark.parametrize(

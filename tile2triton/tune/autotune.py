@@ -7,11 +7,12 @@ import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
-from tile2triton.diagnostics import ArgumentError, Diagnostic
+from tile2triton.diagnostics import ArgumentError, at_span
 from tile2triton.frontend.cache_keys import cache_key
 from tile2triton.frontend.compiled import CompiledKernel
 from tile2triton.frontend.eager import EagerKernel
 from tile2triton.frontend.lazy import LazyKernel
+from tile2triton.frontend.positions import Position, here
 from tile2triton.tilelang.factory import TileLangFactory
 from tile2triton.tune.autotuner import (
     Kernel,
@@ -35,7 +36,7 @@ from tile2triton.tune.tuning import tune
 def autotune(
     func: None = None,
     *,
-    configs: ConfigSource,
+    configs: ConfigSource | None = None,
     do_not_specialize: Sequence[str] | None = None,
     **settings: Any,
 ) -> Callable[[Kernel], AutotunedKernel]:
@@ -46,14 +47,18 @@ def autotune(
     the other arguments, `do_not_specialize` not counted, and kept on disk. The other options are
     the fields of `Settings`. Raises `ConfigError` and `ArgumentError` for what makes no sense.
     """
-    if func is not None:
-        raise _misplaced(f"`autotune` needs configurations, but got `{func!r}`")
-    chosen = changed_settings(Settings(), settings)
+    written = here()
+    if func is not None or configs is None:
+        given = "" if func is None else f", but got {_shown(func)}"
+        raise _misplaced(f"`autotune` needs configurations{given}", written)
+    chosen = changed_settings(Settings(), settings, written)
 
     def decorate(kernel: Kernel) -> AutotunedKernel:
         if not isinstance(kernel, (LazyKernel, EagerKernel)):
-            raise _misplaced(f"`autotune` stands above a kernel, not above `{kernel!r}`")
-        return AutotunedKernel(kernel, configs, chosen, tuple(do_not_specialize or ()))
+            raise _misplaced(
+                f"`autotune` stands above a kernel, not above {_shown(kernel)}", written
+            )
+        return AutotunedKernel(kernel, configs, chosen, tuple(do_not_specialize or ()), written)
 
     return decorate
 
@@ -72,12 +77,15 @@ class AutotunedKernel(TileLangFactory):
         configs: ConfigSource,
         settings: Settings,
         do_not_specialize: tuple[str, ...],
+        written: Position,
     ) -> None:
         functools.update_wrapper(self, kernel)
         self.kernel = kernel
         self.configs = configs
         self.settings = settings
         self.do_not_specialize = do_not_specialize
+        # Where the decorator is, which says what to try.
+        self.written = written
         self.signature = kernel.signature
         self._tuner_cache: dict[Hashable, Config] = {}
         # None where the call gives what is to be tuned.
@@ -85,7 +93,9 @@ class AutotunedKernel(TileLangFactory):
         self._lock = threading.RLock()
         for name in do_not_specialize:
             if name not in self.signature.parameters:
-                raise _misplaced(f"`{name}` of do_not_specialize is no parameter of the kernel")
+                raise _misplaced(
+                    f"`{name}` of do_not_specialize is no parameter of the kernel", written
+                )
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """What the kernel gives with the best configuration for these arguments."""
@@ -122,8 +132,8 @@ class AutotunedKernel(TileLangFactory):
                 kernel = made_with(self.kernel, config, arguments, keywords)
                 kernel.config = dict(config)
             else:
-                configs = configurations(self.configs, arguments, keywords)
-                check_names(configs, self.signature, self.__name__)
+                configs = configurations(self.configs, arguments, keywords, self.written)
+                check_names(configs, self.signature, self.__name__, self.written)
                 if self._are_given(tunables(configs[0]), arguments, keywords):
                     self._kernels[own_key] = None
                     return None
@@ -174,14 +184,13 @@ def _told_apart(value: Any) -> Hashable:
 
 def under_kernel(tuned: AutotunedKernel) -> ArgumentError:
     """The error of `@tile2triton.kernel` above `@autotune`."""
-    return _misplaced(f"`{tuned.__name__}` has `autotune` under `kernel`")
+    return _misplaced(f"`{tuned.__name__}` has `autotune` under `kernel`", tuned.written)
 
 
-def _misplaced(message: str) -> ArgumentError:
-    return ArgumentError(
-        Diagnostic(
-            "T2T542",
-            message,
-            hint="write @autotune(configs=...) above @tile2triton.kernel above the function",
-        )
-    )
+def _shown(given: object) -> str:
+    return f"`{getattr(given, '__name__', None) or repr(given)}`"
+
+
+def _misplaced(message: str, written: Position) -> ArgumentError:
+    hint = "write @autotune(configs=...) above @tile2triton.kernel above the function"
+    return ArgumentError(at_span(written.filename, written.span, "T2T542", message, hint=hint))

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from tile2triton.diagnostics import Diagnostic
+from tile2triton.diagnostics import at_span
 from tile2triton.frontend.compiled import CompiledKernel
 from tile2triton.frontend.eager import EagerKernel
 from tile2triton.frontend.environment import capture
 from tile2triton.frontend.lazy import LazyKernel
 from tile2triton.frontend.options import Options, checked_options
+from tile2triton.frontend.positions import Position, here
 from tile2triton.tune.configs import (
     PASS_CONFIGS,
     Config,
@@ -48,13 +49,14 @@ class AutotuneResult:
 class AutoTuner:
     """Tunes a factory: `AutoTuner.from_kernel(kernel, configs).set_profile_args(...).run()`."""
 
-    def __init__(self, fn: Callable[..., Any] | Kernel, configs: ConfigSource) -> None:
+    def __init__(self, fn: Callable[..., Any] | Kernel, configs: ConfigSource = ()) -> None:
+        self.written = here()
         self.configs = configs
         self.settings = Settings()
         self.kernel = fn if isinstance(fn, Kernel) else _factory(fn)
 
     @classmethod
-    def from_kernel(cls, kernel: Callable[..., Any] | Kernel, configs: ConfigSource) -> Self:
+    def from_kernel(cls, kernel: Callable[..., Any] | Kernel, configs: ConfigSource = ()) -> Self:
         """A tuner of a factory: a function that takes what configurations set."""
         return cls(kernel, configs)
 
@@ -80,7 +82,7 @@ class AutoTuner:
 
     def set_profile_args(self, **settings: Any) -> Self:
         """How candidates are checked and timed: the fields of `Settings`."""
-        self.settings = changed_settings(self.settings, settings)
+        self.settings = changed_settings(self.settings, settings, here())
         return self
 
     def run(
@@ -108,9 +110,9 @@ class AutoTuner:
             "early_stop": early_stop,
             "early_stop_factor": early_stop_factor,
         }
-        settings = changed_settings(self.settings, chosen)
-        configs = configurations(self.configs, (), {})
-        check_names(configs, self.kernel.signature, self.kernel.__name__)
+        settings = changed_settings(self.settings, chosen, here())
+        configs = configurations(self.configs, (), {}, self.written)
+        check_names(configs, self.kernel.signature, self.kernel.__name__, self.written)
         tuned = tune(request_of(self.kernel, configs, settings, (), {}))
         return AutotuneResult(
             tuned.kernel, tuned.config, tuned.latency, tuned.ref_latency, tuned.report
@@ -166,22 +168,24 @@ def with_options(kernel: Kernel, options: Options) -> Kernel:
     return LazyKernel(kernel.function, options)
 
 
-def changed_settings(settings: Settings, changes: Mapping[str, Any]) -> Settings:
+def changed_settings(settings: Settings, changes: Mapping[str, Any], written: Position) -> Settings:
     """The settings with some changed. Raises `ConfigError` for those that make no sense."""
     known = [field.name for field in dataclasses.fields(Settings)]
     for name in changes:
         if name not in known:
-            raise _wrong(f"there is no option `{name}`", f"use one of {', '.join(known)}")
+            raise _wrong(f"there is no option `{name}`", f"use one of {', '.join(known)}", written)
     result = dataclasses.replace(settings, **changes)
     if result.early_stop_factor < 1:
         raise _wrong(
             f"early_stop_factor must be 1 or more, but is {result.early_stop_factor}",
             "2.0 leaves what takes twice as long as the best so far",
+            written,
         )
     if result.manual_check_prog is not None and result.ref_prog is None:
         raise _wrong(
             "manual_check_prog compares with a reference, but there is no ref_prog",
             "give ref_prog, which gets the kernel's inputs",
+            written,
         )
     return result
 
@@ -196,5 +200,5 @@ def _factory(function: Callable[..., Any]) -> LazyKernel:
     return LazyKernel(capture(function).function, Options())
 
 
-def _wrong(message: str, hint: str) -> ConfigError:
-    return ConfigError(Diagnostic("T2T545", message, hint=hint))
+def _wrong(message: str, hint: str, written: Position) -> ConfigError:
+    return ConfigError(at_span(written.filename, written.span, "T2T545", message, hint=hint))

@@ -102,8 +102,19 @@ def _is_transposed(
         "T2T822",
         "T.gemm could contract with either dimension of its second operand",
         found,
-        "write transpose_B=False for A @ B, transpose_B=True for A @ Bᵀ, or name the dimensions "
-        'in annotations: A: T.Tensor["M K"]',
+        "write transpose_B=False for A @ B, or transpose_B=True for A @ B.T"
+        + _named_together(left, right, depth),
+    )
+
+
+def _named_together(left: Whole, right: Whole, depth: Size) -> str:
+    """How parameters say it by the names of their dimensions; one that is shared needs both."""
+    if not (left.tensor and right.tensor and left.rank == right.rank == 2):
+        return ""
+    own = "M K" if depth == left.shape[-1] else "K M"
+    return (
+        f', or name what both share: {left.tensor}: T.Tensor["{own}"], '
+        f'{right.tensor}: T.Tensor["K N"]'
     )
 
 
