@@ -1,5 +1,8 @@
 """Mamba-1's selective scan by hand: sequential, and with an associative scan over chunks."""
 
+import functools
+from typing import Any
+
 import torch
 import triton
 import triton.language as tl
@@ -35,6 +38,15 @@ ASSOCIATIVE = tuple(
 
 
 @triton.jit
+def opened(a_ptr, dim, STATE: tl.constexpr, BLOCK_D: tl.constexpr):
+    """A program's columns, the numbers of their states, A for powers of 2, and the first states."""
+    columns = tl.program_id(0) * BLOCK_D + tl.arange(0, BLOCK_D)
+    states = tl.arange(0, STATE)
+    a = tl.load(a_ptr + columns[:, None] * STATE + states, mask=columns[:, None] < dim, other=0.0)
+    return columns, states, a * LOG2_E, tl.zeros((BLOCK_D, STATE), tl.float32)
+
+
+@triton.jit
 def sequential_kernel(
     x_ptr,
     delta_ptr,
@@ -48,13 +60,9 @@ def sequential_kernel(
     BLOCK_D: tl.constexpr,
     STAGES: tl.constexpr,
 ):
-    columns = tl.program_id(0) * BLOCK_D + tl.arange(0, BLOCK_D)
-    states = tl.arange(0, STATE)
+    columns, states, a, h = opened(a_ptr, dim, STATE, BLOCK_D)
     inside = columns < dim
     base = tl.program_id(1).to(tl.int64) * seq_len
-    a = tl.load(a_ptr + columns[:, None] * STATE + states, mask=inside[:, None], other=0.0)
-    a *= LOG2_E
-    h = tl.zeros((BLOCK_D, STATE), tl.float32)
     for t in tl.range(0, seq_len, num_stages=STAGES):
         row = (base + t) * dim + columns
         delta = tl.load(delta_ptr + row, mask=inside, other=0.0).to(tl.float32)
@@ -85,13 +93,9 @@ def associative_kernel(
     BLOCK_D: tl.constexpr,
     CHUNK: tl.constexpr,
 ):
-    columns = tl.program_id(0) * BLOCK_D + tl.arange(0, BLOCK_D)
-    states = tl.arange(0, STATE)
+    columns, states, a, h = opened(a_ptr, dim, STATE, BLOCK_D)
     rows = tl.arange(0, CHUNK)
     base = tl.program_id(1).to(tl.int64) * seq_len
-    a = tl.load(a_ptr + columns[:, None] * STATE + states, mask=columns[:, None] < dim, other=0.0)
-    a *= LOG2_E
-    h = tl.zeros((BLOCK_D, STATE), tl.float32)
     for first in range(0, seq_len, CHUNK):
         row = base + first + rows
         inside = first + rows < seq_len
@@ -113,41 +117,15 @@ def associative_kernel(
         h = tl.sum(tl.where(is_last, own, 0.0), axis=0)
 
 
-def sequential(
-    x: Tensor, delta: Tensor, A: Tensor, B: Tensor, C: Tensor, BLOCK_D: int, **options: int
+def launched(
+    kernel: Any, x: Tensor, delta: Tensor, A: Tensor, B: Tensor, C: Tensor, **options: int
 ) -> Tensor:
     y = torch.empty_like(x)
     batch, seq_len, dim = x.shape
-    sequential_kernel[(triton.cdiv(dim, BLOCK_D), batch)](
-        x, delta, A, B, C, y, seq_len, dim, STATE=A.shape[1], BLOCK_D=BLOCK_D, **options
-    )
+    grid = triton.cdiv(dim, options["BLOCK_D"]), batch
+    kernel[grid](x, delta, A, B, C, y, seq_len, dim, STATE=A.shape[1], **options)
     return y
 
 
-def associative(
-    x: Tensor,
-    delta: Tensor,
-    A: Tensor,
-    B: Tensor,
-    C: Tensor,
-    BLOCK_D: int,
-    CHUNK: int,
-    **options: int,
-) -> Tensor:
-    y = torch.empty_like(x)
-    batch, seq_len, dim = x.shape
-    associative_kernel[(triton.cdiv(dim, BLOCK_D), batch)](
-        x,
-        delta,
-        A,
-        B,
-        C,
-        y,
-        seq_len,
-        dim,
-        STATE=A.shape[1],
-        BLOCK_D=BLOCK_D,
-        CHUNK=CHUNK,
-        **options,
-    )
-    return y
+sequential = functools.partial(launched, sequential_kernel)
+associative = functools.partial(launched, associative_kernel)

@@ -21,7 +21,8 @@ from tile2triton.frontend.eager_declarations import (
     refuse_no_tensors,
     values_of,
 )
-from tile2triton.frontend.eager_entries import Launcher, entry_of, look_up_of_sizes
+from tile2triton.frontend.eager_entries import entry_of, look_up_of_sizes
+from tile2triton.frontend.entries import Launcher
 from tile2triton.frontend.environment import Captured
 from tile2triton.frontend.execution import prepare
 from tile2triton.frontend.options import Options

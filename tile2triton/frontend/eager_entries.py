@@ -9,8 +9,7 @@ from typing import Any
 from tile2triton.frontend.declarations import Probe
 from tile2triton.frontend.dynamic import Dynamic
 from tile2triton.frontend.eager_declarations import Declarations
-
-Launcher = Callable[..., Any]
+from tile2triton.frontend.entries import Launcher, defined, parameters_of
 
 
 def entry_of(
@@ -22,21 +21,13 @@ def entry_of(
     plan: Callable[..., Launcher],
 ) -> Launcher:
     """What a call runs: the user's parameters, then a look-up by the static ones."""
-    parameters = []
     scope: dict[str, Any] = {"_find": find, "_plan": plan}
-    for one, parameter in signature.parameters.items():
-        if parameter.default is parameter.empty:
-            parameters.append(one)
-        else:
-            scope[f"_default_{one}"] = parameter.default
-            parameters.append(f"{one}=_default_{one}")
-        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in parameters:
-            parameters.insert(-1, "*")
+    parameters = parameters_of(signature, scope)
     values = "".join(f"{one}, " for one in statics)
     # To Python 1, 1.0 and True are equal keys.
     types = "".join(f"{one}.__class__, " for one in statics)
     text = (
-        f"def {name}({', '.join(parameters)}):\n"
+        f"def {name}({parameters}):\n"
         f"    try:\n"
         f"        run = _find(({values}{types}))\n"
         f"    except TypeError:\n"
@@ -45,7 +36,7 @@ def entry_of(
         f"        run = _plan(({values}))\n"
         f"    return run({', '.join(tensors)})\n"
     )
-    return _defined(name, text, scope)
+    return defined(name, text, scope)
 
 
 def look_up_of_sizes(
@@ -70,7 +61,7 @@ def look_up_of_sizes(
         f"        return _made(key, {given})\n"
         f"    return run({given})\n"
     )
-    return _defined("sizes", text, {"_find": find, "_made": made})
+    return defined("sizes", text, {"_find": find, "_made": made})
 
 
 def _key_of_sizes(declarations: Declarations) -> str:
@@ -85,8 +76,3 @@ def _key_of_sizes(declarations: Declarations) -> str:
         else:
             parts.append(f"{name}.shape")
     return "".join(f"{part}, " for part in parts)
-
-
-def _defined(name: str, text: str, scope: dict[str, Any]) -> Launcher:
-    exec(compile(text, f"<entry of {name}>", "exec"), scope)
-    return scope[name]  # type: ignore[no-any-return]

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-Launcher = Callable[..., Any]
+from tile2triton.frontend.entries import Launcher, defined, parameters_of
 
 
 def operand_entry(
@@ -20,29 +20,18 @@ def operand_entry(
 
     `missed` gets the arguments of a call whose key is not known, or that has none.
     """
-    parameters: list[str] = []
-    given: list[str] = []
     scope: dict[str, Any] = {"_find": find, "_missed": missed}
-    for one, parameter in signature.parameters.items():
-        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in parameters:
-            parameters.append("*")
-        if parameter.default is parameter.empty:
-            parameters.append(one)
-        else:
-            scope[f"_default_{one}"] = parameter.default
-            parameters.append(f"{one}=_default_{one}")
-        given.append(f"{one}={one}" if parameter.kind is parameter.KEYWORD_ONLY else one)
-        if parameter.kind is parameter.POSITIONAL_ONLY:
-            following = list(signature.parameters.values())[len(given) :]
-            if not following or following[0].kind is not parameter.POSITIONAL_ONLY:
-                parameters.append("/")
+    given = [
+        f"{one}={one}" if parameter.kind is parameter.KEYWORD_ONLY else one
+        for one, parameter in signature.parameters.items()
+    ]
     # To Python 1, 1.0 and True are equal keys.
     parts = [
         f"{one}.shape, {one}.dtype" if one in tensors else f"{one}, {one}.__class__"
         for one in signature.parameters
     ]
     text = (
-        f"def {name}({', '.join(parameters)}):\n"
+        f"def {name}({parameters_of(signature, scope)}):\n"
         f"    try:\n"
         f"        run = _find(({', '.join(parts)},))\n"
         f"    except (AttributeError, TypeError):\n"
@@ -51,8 +40,7 @@ def operand_entry(
         f"        return _missed({', '.join(given)})\n"
         f"    return run({', '.join(tensors)})\n"
     )
-    exec(compile(text, f"<entry of {name}>", "exec"), scope)
-    return scope[name]  # type: ignore[no-any-return]
+    return defined(name, text, scope)
 
 
 def entry_key(bound: dict[str, Any], tensors: Sequence[str]) -> tuple[Any, ...]:
