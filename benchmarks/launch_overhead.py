@@ -37,6 +37,12 @@ def add_three(length, block=1024):
     return main
 
 
+@tile2triton.kernel
+def add_operands(A, B, C, D):
+    """The same on whole operands, whose kernel is looked up by shapes and types."""
+    T.atomic_update(D, A + B + C)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.launch_overhead",
@@ -51,6 +57,7 @@ def main() -> int:
     kernel = add_three(LENGTH)
     calls = {
         "tile2triton": lambda: kernel(*tensors),
+        "on whole operands": lambda: add_operands(*tensors),
         "kernel[grid](...)": raw_launch(lambda: kernel(*tensors)),
         "torch.add(out=)": lambda: torch.add(tensors[0], tensors[1], out=tensors[3]),
     }
