@@ -45,8 +45,12 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
     for node in walk(function_of(tree)):
         match node:
             case ast.For(iter=ast.Call(func=ast.Attribute(attr="Pipelined")) as header):
+                turned = _transposed(node, facts)
+                if not turned:
+                    continue
                 _reorder(node.body, facts)
-                if any(_is_used_before(node.body, tiles, facts) for tiles in _loaded(node, facts)):
+                loaded = [tiles for tiles in _loaded(node, facts) if tiles & turned]
+                if any(_is_used_before(node.body, tiles, facts) for tiles in loaded):
                     _limit_stages(header, facts)
     return tree
 
