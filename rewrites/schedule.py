@@ -9,7 +9,8 @@ class Schedule:
     """What is said of tiles, threads and loops; what is None or empty is left to the defaults.
 
     `tiles` and `splits` go by the names of extents, in any case, or `m`, `n` and `k` for the rows,
-    the columns and the contracted extent of a matrix product.
+    the columns and the contracted extent of a matrix product, `t` for a scanned extent and `c` for
+    the columns of a scan.
     """
 
     tiles: Mapping[str, int] = field(default_factory=dict)

@@ -271,6 +271,23 @@ def test_every_schedule_of_a_scan_gives_the_same(schedule, device, poisoned):
     check(rolled, [a, b], (h, h.sum(1)), device)
 
 
+def test_scans_follow_their_template_and_letters():
+    columns = T.Tensor((2, 256, 512), "float16")
+    kernel = tile2triton.kernel(states)
+    for target, block, threads in (("cuda:90", 64, 32), ("hip:gfx942", 128, 64)):
+        program = tile2triton.transpile(kernel, columns, columns, target=target).after(
+            "tile_operands"
+        )
+        assert f"block_N = {block}\n" in program
+        assert f"threads={threads}" in program
+    program = tiled(kernel.scheduled(Schedule(tile={"c": 32})), *[(2, 256, 512)] * 2)
+    assert "block_N = 32\n" in program
+    assert "in T.Pipelined(L, num_stages=4)" in program
+    program = tiled(kernel.scheduled(Schedule(tile={"t": 32})), *[(2, 256, 512)] * 2)
+    assert "block_L = 32\n" in program
+    assert "T.linear_scan(" in program
+
+
 def test_a_row_that_would_be_held_whole_is_run_over_in_tiles(device, poisoned):
     def softmax_and_sum(X: T.Tensor["M N"]):
         return T.softmax(X), T.sum(X, axis=0)

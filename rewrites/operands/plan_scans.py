@@ -14,15 +14,16 @@ from rewrites.operands.obeyed import Said
 from rewrites.operands.places import Output, Place, Plan
 from rewrites.operands.plan import TILE, WHOLE_ROW
 from rewrites.operands.terms import Axis, Size, Term, how_scanned, reduced_axis, subterms
+from rewrites.schedule import Schedule
 
 # The threads of a warp, each of which has a column.
 WARP = 32
+# A program has so many columns of 16 bits.
+COLUMNS = 64
 # Of a state, a thread holds so many elements.
 STATE = 64
 # From so many warps on, a GPU is busy, and a thread may have several columns.
 MANY_WARPS = 8192
-# The copies of so many indices, less one, are under way.
-STAGES = 4
 # At most so many elements are reduced for each column.
 WHOLE = 4096
 
@@ -50,8 +51,10 @@ class _Planning:
         self.whole = [axis for axis in {**reduced} if axis not in self.scanned]
         self.columns = [one for one in own if one not in self.scanned and one not in reduced]
 
-        axes = dict.fromkeys((*self.columns, *self.scanned, *self.whole))
-        self.said = Said.of(facts, dict.fromkeys(axes, ""), function)
+        self.template = facts.templates.get("scans", Schedule())
+        letters = dict.fromkeys((*self.columns, *self.scanned, *self.whole), "")
+        letters |= dict.fromkeys(self.columns[-1:], "c") | dict.fromkeys(self.scanned, "t")
+        self.said = Said.of(facts, letters, function)
 
     def made(self) -> Plan:
         self._check()
@@ -115,7 +118,8 @@ class _Planning:
             room = max(1, room // next_power_of_two(axis.size.value))
         scanned: dict[Axis, Place] = {}
         for axis in self.scanned:
-            block = self.said.tile(axis) or min(room, 1024, next_power_of_two(axis.size.value))
+            most = min(room, self.template.tiles.get("t", room))
+            block = self.said.tile(axis) or min(most, next_power_of_two(axis.size.value))
             scanned[axis] = Place("stream", Size(block, f"block_{axis.size.name or 'L'}"))
         room = max(1, room // max(place.block.value for place in scanned.values()))
         columns: dict[Axis, Place] = {}
@@ -214,8 +218,12 @@ class _Planning:
         # Loads of 4 bytes and more are copied ahead of time. Still more columns a thread make
         # wider loads, where that leaves enough warps.
         width = self.schedule.width
-        room = WARP * (width or max(1, 4 // self._bytes()))
-        while width is None and state == 1 and room < 4 * WARP and columns > 2 * room * MANY_WARPS:
+        threads = self.template.threads or WARP
+        usual = self.template.tiles.get("c", COLUMNS)
+        room = max(threads, usual * 2 // self._bytes()) if width is None else threads * width
+        while width is None and state == 1 and room < 2 * usual:
+            if columns <= 2 * room * MANY_WARPS:
+                break
             room *= 2
         blocks: dict[Axis, Size] = {}
         for axis in reversed(self.columns):
@@ -225,9 +233,9 @@ class _Planning:
         elements = state
         for block in blocks.values():
             elements *= block.value
-        threads = max(WARP, min(1024, next_power_of_two(elements) // STATE))
+        threads = max(threads, min(1024, next_power_of_two(elements) // STATE))
         self.plan.threads = self.schedule.threads or threads
-        self.plan.num_stages = self.schedule.num_stages or STAGES
+        self.plan.num_stages = self.schedule.num_stages or self.template.num_stages or 1
         return {axis: blocks[axis] for axis in self.columns}
 
 
