@@ -51,13 +51,13 @@ KNOWN_MISCOMPILES = (
         "is negative",
     ),
     Miscompile(
-        pattern="x.to(tl.float8e5) or x.to(tl.float8e4nv) whose neighbours are proved equal, such "
-        "as tl.minimum(offs, 4), stored or multiplied four bytes at a time",
+        pattern="x.to(tl.float8e5) or x.to(tl.float8e4nv) whose numbers are used twice, such as "
+        "tl.where(y != 0, y, z) of a cast y, or repeated, such as those of tl.minimum(offs, 4)",
         triton="3.6.0",
         targets=("cuda:90", "cuda:100"),
-        seen="every second pair of the equal ones is garbage: ptxas 12.8 makes mov.b32 r, {x, x} "
-        "of cvt.rn.satfinite.e5m2x2.f32 x one F2FP whose third operand is a register that nothing "
+        seen="of cvt.rn.satfinite.e5m2x2.f32 x, mov.b32 r, {x, y} and another use of x, ptxas 12.8 "
+        "makes one F2FP that merges y, and the other use reads y, or a register that nothing "
         "wrote, as cuobjdump -sass shows",
-        avoided_by="a zero that no compiler knows is added to the bytes of such numbers",
+        avoided_by="inline assembly makes four numbers at once and hides where they come from",
     ),
 )

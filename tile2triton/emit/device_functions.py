@@ -46,6 +46,50 @@ def _draw(seed, sequence, number):
     )
     return tl.where(place < 2, tl.where(place == 0, a, b), tl.where(place == 2, c, d))
 ''',
+    "_float8e4nv": '''
+@triton.jit
+def _float8e4nv(x, zero):
+    """Floats as E4M3 numbers. The zero keeps ptxas from using a pair of them twice, wrongly."""
+    bits = tl.inline_asm_elementwise(
+        """
+        {
+            .reg .b16 low, high;
+            cvt.rn.satfinite.e4m3x2.f32 low, $2, $1;
+            cvt.rn.satfinite.e4m3x2.f32 high, $4, $3;
+            mov.b32 $0, {low, high};
+            xor.b32 $0, $0, $5;
+        }
+        """,
+        "=r,f,f,f,f,r,r,r,r",
+        [x, zero],
+        dtype=tl.uint8,
+        is_pure=True,
+        pack=4,
+    )
+    return bits.to(tl.float8e4nv, bitcast=True)
+''',
+    "_float8e5": '''
+@triton.jit
+def _float8e5(x, zero):
+    """Floats as E5M2 numbers. The zero keeps ptxas from using a pair of them twice, wrongly."""
+    bits = tl.inline_asm_elementwise(
+        """
+        {
+            .reg .b16 low, high;
+            cvt.rn.satfinite.e5m2x2.f32 low, $2, $1;
+            cvt.rn.satfinite.e5m2x2.f32 high, $4, $3;
+            mov.b32 $0, {low, high};
+            xor.b32 $0, $0, $5;
+        }
+        """,
+        "=r,f,f,f,f,r,r,r,r",
+        [x, zero],
+        dtype=tl.uint8,
+        is_pure=True,
+        pack=4,
+    )
+    return bits.to(tl.float8e5, bitcast=True)
+''',
 }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import triton.language as tl
 from triton._C.libtriton import ir
 
-from . import elementwise, libdevice
+from . import elementwise, inline_asm, libdevice
 from .memory import Memory, block_addresses
 from .numbers import Array, convert, numpy_dtype, round_to_tf32, widen
 from .values import DescriptorValue, Value
@@ -91,6 +91,11 @@ class Builder:
 
     def create_bitcast(self, value: Value, dtype: Any) -> Value:
         return Value(value.data.view(numpy_dtype(dtype)), dtype.scalar)
+
+    def create_inline_asm(
+        self, text: str, constraints: str, inputs: list[Value], *_: Any
+    ) -> inline_asm.Outputs:
+        return inline_asm.run(text, inputs)
 
     def create_int_to_ptr(self, value: Value, dtype: Any) -> Value:
         self.memory.is_open = True
