@@ -129,7 +129,7 @@ def launch(x):
     ("statement", "message"),
     [
         ("if x0 > 0:\n    x0 = x0 + 1", "a block cannot be the condition"),
-        ("x0 = tl.inline_asm_elementwise('', '=r,r', [x0], tl.int32, True, 1)", "inline_asm"),
+        ("x0 = tl.inline_asm_elementwise('', '=r,r', [x0], tl.int32, True, 1)", "inline assembly"),
         ("tl.static_assert(N > 100000, 'too small')", "too small"),
         ("tl.assume(N > 100000)", "assume"),
         ("tl.device_assert(x0 > 1e9, 'too small')", "too small"),
