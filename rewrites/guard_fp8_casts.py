@@ -25,13 +25,12 @@ import ast
 
 from rewrites.environment import Names
 from rewrites.facts import Facts
-from rewrites.nodes import Comment
-from rewrites.quote import name, stmts
+from rewrites.quote import name
 from rewrites.tree import kernels_of
+from rewrites.unknown_values import ZERO, put_first
 
 # The functions that stand for casts, from float32.
 FUNCTIONS = {"tl.float8e5": "_float8e5", "tl.float8e4nv": "_float8e4nv"}
-ZERO = "zero = tl.program_id(0) // tl.num_programs(0)"
 REMARK = "A zero that compilers do not know."
 
 
@@ -44,8 +43,7 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
         guard = _Guard(Names.of(kernel, facts).fresh("zero"))
         guard.visit(kernel)
         if guard.is_used:
-            at = _behind_program_ids(kernel.body)
-            kernel.body[at:at] = [Comment(REMARK), *stmts(ZERO, zero=guard.zero)]
+            put_first(kernel, REMARK, f"name = {ZERO}", name(guard.zero))
     return tree
 
 
@@ -67,15 +65,6 @@ class _Guard(ast.NodeTransformer):
         self.is_used = True
         call = ast.Call(name(FUNCTIONS[dtype]), [node.func.value, name(self.zero)], [])
         return ast.copy_location(call, node)
-
-
-def _behind_program_ids(body: list[ast.stmt]) -> int:
-    """Where the program ids end, which stand in front of everything that casts."""
-    reads = ["tl.program_id" in ast.unparse(one) for one in body]
-    at = reads.index(True)
-    while at < len(body) and reads[at]:
-        at += 1
-    return at
 
 
 def _dtype(node: ast.Call) -> str | None:

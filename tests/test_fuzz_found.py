@@ -271,3 +271,45 @@ def test_row_behind_the_end_of_a_run_time_size_is_zeros(n: int, device: str) -> 
     _, made = run_kernel(tile2triton.compile(rows), [A, torch.full((2, 8), -1.0)], device)
     expected = [A[at].tolist() if at < n else [0.0] * 8 for at in (3, 2)]
     assert made.tolist() == expected
+
+
+def changing_with_their_transposes(how: str) -> str:
+    """Tiles of several types, which something changes together with their transposes."""
+    lines, dtypes = [], {"int64": "1", "float16": "0.5", "bool": "True", "float8_e5m2": "2.0"}
+    for number, (dtype, value) in enumerate(dtypes.items()):
+        tile, turned = f"tile{number}", f"turned{number}"
+        lines += [
+            f'{tile} = T.alloc_shared((32, 3), "{dtype}")',
+            f'{turned} = T.alloc_shared((3, 32), "{dtype}")',
+            "for i, j in T.Parallel(32, 3):",
+            f'    {tile}[i, j] = T.cast(A[i, j], "{dtype}")',
+            f"T.transpose({tile}, {turned})",
+            how,
+            "    for i, j in T.Parallel(32, 3):",
+            f"        {tile}[i, j] = {turned}[j, i]",
+            f"        {turned}[j, i] = {value}",
+            "for i, j in T.Parallel(32, 3):",
+            f'    C[{number}, i, j] = T.cast({tile}[i, j], "float32")',
+            f'    D[{number}, i, j] = T.cast({turned}[j, i], "float32")',
+        ]
+    body = "".join(f"        {line}\n" for line in lines)
+    tensors = 'C: T.Tensor((4, 32, 3), "float32"), D: T.Tensor((4, 32, 3), "float32")'
+    return (
+        f'def kernel(A: T.Tensor((32, 3), "int8"), {tensors}):\n'
+        f"    with T.Kernel(1, threads=128) as bx:\n{body}"
+    )
+
+
+@pytest.mark.parametrize("how", ["for k in T.serial(1 + bx):", "if A[0, 0] > 0:"])
+def test_tile_and_its_transpose_change_together_on_amd(how: str, device: str) -> None:
+    text = changing_with_their_transposes(how)
+    a = torch.randint(-4, 5, (32, 3), dtype=torch.int8)
+    found = agree(text, [a], device, ("C", "D"), "hip:gfx942")
+    assert found.text.count("tl.where(always, tile") == 4
+
+
+@pytest.mark.compile
+def test_tile_and_its_transpose_that_change_together_compile_on_amd() -> None:
+    text = changing_with_their_transposes("for k in T.serial(A[0, 0]):")
+    text = "import tile2triton.language as T\n@T.prim_func\n" + text
+    assert Compiler("hip:gfx942").outcome(text).kind == "agree"

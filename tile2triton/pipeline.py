@@ -14,6 +14,7 @@ from rewrites import (
     guard_fp8_casts,
     hoist_first_values,
     join_branches,
+    keep_transposes_apart,
     lower_program,
     narrow_loops,
     open_kernels,
@@ -69,6 +70,7 @@ PIPELINE = tuple(
         lower_program,
         open_kernels,
         guard_fp8_casts,
+        keep_transposes_apart,
         share_addresses,
         tidy_names,
     )
