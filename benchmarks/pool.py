@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import sys
 import threading
 import time
 from collections import deque
@@ -126,9 +127,8 @@ def end_with_parent() -> None:
 
 def context_works() -> bool:
     """After an illegal access every later call fails, so the process must be replaced."""
-    import torch
-
-    if not torch.cuda.is_initialized():
+    torch: Any = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_initialized():
         return True
     try:
         torch.cuda.synchronize()

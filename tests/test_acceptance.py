@@ -3,11 +3,17 @@
 import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from benchmarks.acceptance import judged, row_of_tests, text_tests
+from benchmarks.acceptance import parsed
+from benchmarks.corpus.language_tests import row_of_tests, text_tests
+from benchmarks.corpus.measure import Measure
+from benchmarks.corpus.rows import row_of
+from benchmarks.corpus.run import judged
+from benchmarks.corpus.table import measured
 
 pytestmark = pytest.mark.slow
 
@@ -158,12 +164,29 @@ def test_examples_are_checked_and_tabulated(tmp_path):
     table = (tmp_path / "out" / "check.md").read_text()
     assert "| good.py | passes |" in table
     assert "| bad.py | refused | T2T110 | bad.py:12 | the language has no `T.no_such` |" in table
-    again = subprocess.run([*command, "--resume"], capture_output=True, text=True, check=True)
-    assert "good.py" not in again.stdout
-    more = [*command, "--again", "no_such", "--filter", "bad"]
-    again = subprocess.run(more, capture_output=True, text=True, check=True)
-    assert "bad.py: refused" in again.stdout
-    assert "2 files: 1 passes, 1 refused" in again.stdout
+
+
+def test_rows_are_kept_and_those_that_are_named_are_measured_again(tmp_path, capsys):
+    counts = Counter()
+
+    class Counting(Measure):
+        name, title = "counted", "Files that are counted"
+
+        def row(self, path, name):
+            counts[name] += 1
+            return row_of("refused" if name == "bad.py" else "passes", f"no {name}")
+
+    (tmp_path / "examples").mkdir()
+    for name in ("good.py", "bad.py"):
+        (tmp_path / "examples" / name).write_text("T.Kernel(1)")
+    command = [str(tmp_path), "--check", "--out", str(tmp_path)]
+    again = ["--again", "no good", "--filter", "bad"]
+    for more in ([], ["--resume"], ["--again", "refused"], again):
+        options = parsed([*command, *more])
+        measured(Counting(options), options)
+        assert "2 files: 1 " in capsys.readouterr().out
+    assert counts == {"good.py": 1, "bad.py": 2}
+    assert "| bad.py | refused | no bad.py |" in (tmp_path / "counted.md").read_text()
 
 
 TESTS = """\

@@ -1,0 +1,1 @@
+"""TileLang's own examples and tests, as `benchmarks/acceptance.py` runs them."""
