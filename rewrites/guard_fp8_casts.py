@@ -2,7 +2,7 @@
 
 A cast makes fp8 numbers two by two. Where such a pair is packed beside another one and used once
 more, ptxas 12.8 and 12.9 read what was beside it, or a register that nothing wrote, in the other
-place. So a function makes four numbers at once, each pair for this use alone, and combines them
+place. So a function makes four numbers at once, each pair for one use alone, and combines them
 with a zero that no compiler knows, so that none sees where the four come from.
 
 Casts of numbers that are made wide again are not packed.

@@ -53,11 +53,13 @@ def _float8e4nv(x, zero):
     bits = tl.inline_asm_elementwise(
         """
         {
-            .reg .b16 low, high;
+            .reg .b16 low, high, zero;
+            cvt.u16.u32 zero, $5;
             cvt.rn.satfinite.e4m3x2.f32 low, $2, $1;
             cvt.rn.satfinite.e4m3x2.f32 high, $4, $3;
+            xor.b16 low, low, zero;
+            xor.b16 high, high, zero;
             mov.b32 $0, {low, high};
-            xor.b32 $0, $0, $5;
         }
         """,
         "=r,f,f,f,f,r,r,r,r",
@@ -75,11 +77,13 @@ def _float8e5(x, zero):
     bits = tl.inline_asm_elementwise(
         """
         {
-            .reg .b16 low, high;
+            .reg .b16 low, high, zero;
+            cvt.u16.u32 zero, $5;
             cvt.rn.satfinite.e5m2x2.f32 low, $2, $1;
             cvt.rn.satfinite.e5m2x2.f32 high, $4, $3;
+            xor.b16 low, low, zero;
+            xor.b16 high, high, zero;
             mov.b32 $0, {low, high};
-            xor.b32 $0, $0, $5;
         }
         """,
         "=r,f,f,f,f,r,r,r,r",
