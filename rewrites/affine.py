@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rewrites.environment import Environment
-from rewrites.ranges import UNKNOWN
 from rewrites.tree import names_in
 
 ZERO = ast.Constant(0)
@@ -54,15 +53,7 @@ def affine(tree: ast.expr, variables: Iterable[str], environment: Environment) -
 
 def is_multiple(tree: ast.expr, of: int, environment: Environment) -> bool:
     """Whether a tree is provably a multiple of a number."""
-    interval = environment.range(tree)
-    if interval != UNKNOWN and interval.low is not None and interval.low == interval.high:
-        return interval.low % of == 0
-    match tree:
-        case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
-            return is_multiple(left, of, environment) and is_multiple(right, of, environment)
-        case ast.BinOp(left=left, op=ast.Mult(), right=right):
-            return is_multiple(left, of, environment) or is_multiple(right, of, environment)
-    return False
+    return environment.divisor(tree) % of == 0
 
 
 def _sum(left: ast.expr, op: ast.operator, right: ast.expr) -> ast.expr:

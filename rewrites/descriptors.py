@@ -1,15 +1,18 @@
 """Which copies go through TMA descriptors: Hopper and newer, GEMM operands and plain outputs."""
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rewrites.affine import is_multiple
 from rewrites.dtypes import bits
 from rewrites.environment import Environment, next_power_of_two
 from rewrites.facts import Descriptor, Facts, Tensor
 from rewrites.separate_accesses import overwritten
 from rewrites.tree import base_name, names_in, walk
 
-# CUDA's tensor maps: bytes of the base and of every stride but the last, and of the inner block.
+# CUDA's tensor maps: bytes of the base, of every stride but the last, of the inner block, and of
+# where it begins in its row.
 ALIGNMENT = 16
 MAX_RANK = 5
 
@@ -90,12 +93,14 @@ def descriptor_for(
     facts: Facts,
     environment: Environment,
     tensor: str,
+    starts: Sequence[ast.expr],
     sizes: dict[int, int],
     extents: dict[int, ast.expr],
 ) -> Descriptor | None:
     """A descriptor for blocks of `tensor`, or None where a tensor map cannot hold them.
 
-    `sizes` and `extents` give the block in the dimensions where it is longer than 1.
+    `starts` says where a block begins; `sizes` and `extents` give the block in the dimensions where
+    it is longer than 1.
     """
     declared = facts.tensors[tensor]
     inner = declared.rank - 1
@@ -105,6 +110,9 @@ def descriptor_for(
     if any(size != next_power_of_two(size) for size in sizes.values()):
         return None
     if sizes[inner] * width < ALIGNMENT:
+        return None
+    # Anywhere else, the GPU stops with an illegal instruction.
+    if not is_multiple(starts[inner], ALIGNMENT // width, environment):
         return None
     stride = width
     for dimension in range(inner, 0, -1):

@@ -1,6 +1,7 @@
 """What is known of the names at a point of the program: dtypes, ranges, symbolic bounds."""
 
 import ast
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -18,15 +19,38 @@ class Environment:
     ranges: dict[str, Range] = field(default_factory=dict)
     # Exclusive upper bounds as trees, where a bound is written with run-time names.
     bounds: dict[str, ast.expr] = field(default_factory=dict)
+    # Numbers that divide what a name holds, other than 1.
+    divisors: dict[str, int] = field(default_factory=dict)
     # Loop variables of `tl.static_range`, which are Python numbers in Triton.
     unrolled: set[str] = field(default_factory=set)
 
     def range(self, tree: ast.expr) -> Range:
         return range_of(tree, self.ranges)
 
+    def divisor(self, tree: ast.expr) -> int:
+        """A number that divides what a tree of integers holds; 0 where it is 0."""
+        interval = self.range(tree)
+        if interval.low is not None and interval.low == interval.high:
+            return abs(interval.low)
+        match tree:
+            case ast.Name(id=identifier):
+                return self.divisors.get(identifier, 1)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return self.divisor(operand)
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mod(), right=right):
+                return math.gcd(self.divisor(left), self.divisor(right))
+            case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                return self.divisor(left) * self.divisor(right)
+            case ast.IfExp(body=first, orelse=second):
+                return math.gcd(self.divisor(first), self.divisor(second))
+            case ast.Call(func=ast.Attribute(attr="min" | "max"), args=[first, second]):
+                return math.gcd(self.divisor(first), self.divisor(second))
+        return 1
+
     def add_counter(self, identifier: str, start: ast.expr, stop: ast.expr, step: int) -> None:
         """A loop or block variable that runs from `start` towards `stop`."""
         first, last = self.range(start), self.range(stop)
+        self.divisors[identifier] = math.gcd(self.divisor(start), step)
         self.dtypes[identifier] = "int32"
         # Sibling loops may share a name.
         self.bounds.pop(identifier, None)

@@ -60,4 +60,13 @@ KNOWN_MISCOMPILES = (
         "wrote, as cuobjdump -sass shows",
         avoided_by="inline assembly makes four numbers at once and hides where they come from",
     ),
+    Miscompile(
+        pattern="tl.dot(a, b) of 64 rows and more, with a computed 16-bit b of 32 columns",
+        triton="3.6.0",
+        targets=("cuda:90",),
+        seen="(64, 512)ᵀ (64, 32) in bf16, 4 warps: relative error 8.8e-1, or an illegal address. "
+        "Where b lies at the address of a dead factor with another swizzle, ptxas 12.8 adds to a "
+        "uniform register that nothing wrote, as nvdisasm shows",
+        avoided_by="such products are made turned round, with fewer rows",
+    ),
 )

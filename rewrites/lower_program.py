@@ -179,6 +179,7 @@ class _Program:
             return
         environment = lowering.environment
         environment.ranges[target] = environment.range(tree)
+        environment.divisors[target] = environment.divisor(tree)
         environment.dtypes[target] = value.dtype
         # Triton makes a Python number that is assigned to a name a typed scalar.
         environment.unrolled.discard(target)

@@ -4,59 +4,6 @@ import pytest
 import torch
 
 from tests.three_meanings import agree
-from tests.tile_program import parse_program
-from tile2triton import pipeline
-from tile2triton.compile_check import check
-from tile2triton.emit import emit
-
-
-def products(columns: int) -> str:
-    """Products of 64 and of 32 rows that read the same tiles."""
-    return f"""
-    rows = 32
-    width = {columns}
-    def products(
-        Q: T.Tensor((64, {columns}), "bfloat16"),
-        O: T.Tensor((64, {columns}), "bfloat16"),
-        K: T.Tensor((32, {columns}), "bfloat16"),
-        C: T.Tensor((32, {columns}), "float32"),
-    ):
-        with T.Kernel(1, threads=128) as bx:
-            q = T.alloc_shared((64, width), "bfloat16")
-            o = T.alloc_shared((64, width), "bfloat16")
-            k = T.alloc_shared((rows, width), "bfloat16")
-            p = T.alloc_shared((64, rows), "bfloat16")
-            acc = T.alloc_fragment((64, rows), "float32")
-            dk = T.alloc_fragment((rows, width), "float32")
-            T.copy(Q, q)
-            T.copy(O, o)
-            T.copy(K, k)
-            T.gemm(q, k, acc, transpose_B=True, clear_accum=True)
-            T.gemm(o, k, acc, transpose_B=True)
-            T.copy(acc, p)
-            T.gemm(p, q, dk, transpose_A=True, clear_accum=True)
-            T.gemm(p, o, dk, transpose_A=True)
-            T.copy(dk, C)
-    """
-
-
-def operands(columns: int) -> list[torch.Tensor]:
-    generator = torch.Generator().manual_seed(7)
-    made = [torch.randn((rows, columns), generator=generator) for rows in (64, 64, 32)]
-    return [one.to(torch.bfloat16) for one in made]
-
-
-@pytest.mark.parametrize("columns", [512, 400])
-def test_products_of_few_rows_are_turned_where_their_factors_would_not_fit_twice(device, columns):
-    text = agree(products(columns), operands(columns), device, tolerance=1e-2).text
-    assert "dk = tl.trans(tl.dot(tl.trans(q), p))" in text
-    assert "dk = tl.trans(tl.dot(tl.trans(o), p, tl.trans(dk)))" in text
-    assert "# Turned round, since q would be in shared memory twice." in text
-
-
-def test_products_whose_factors_fit_twice_stay_as_they_are(device):
-    text = agree(products(256), operands(256), device, tolerance=1e-2).text
-    assert "dk = tl.dot(tl.trans(p), o, dk)" in text
 
 
 def atomics(shape: str, dtype: str) -> str:
@@ -79,14 +26,6 @@ def test_atomics_of_tiles_beyond_the_shared_memory_go_in_halves(device, shape, p
     arrays = [torch.randn(sizes), torch.randn(sizes)]
     outcome = agree(atomics(shape, "float32"), arrays, device, outputs=(), target="hip:gfx942")
     assert outcome.text.count("tl.atomic_add(") == parts
-
-
-@pytest.mark.compile
-def test_turned_products_compile():
-    program = parse_program(products(512), outputs=("C",))
-    module = emit(pipeline.lower(program, "cuda:90"), program.facts)
-    (report,) = check(module, program.facts, ("cuda:90",))
-    assert report.ok, report.problem
 
 
 GUARDED = """

@@ -14,6 +14,9 @@ from .values import DescriptorValue
 # Guards read-modify-write; launches in other threads may share a tensor.
 _ATOMICS = threading.RLock()
 
+# An H200 stops with an illegal instruction where a tensor map's block begins elsewhere.
+DESCRIPTOR_ALIGNMENT = 16
+
 
 class OutOfBoundsError(Exception):
     """An access outside every tensor argument of the launch."""
@@ -151,6 +154,11 @@ def block_addresses(
     descriptor: DescriptorValue, offsets: tuple[int, ...], itemsize: int
 ) -> tuple[Array, Array]:
     """The addresses of a descriptor's block at `offsets`, and which of them are in bounds."""
+    if offsets[-1] * itemsize % DESCRIPTOR_ALIGNMENT:
+        raise ValueError(
+            f"a descriptor's block begins at element {offsets[-1]} of a row, "
+            f"which is no multiple of {DESCRIPTOR_ALIGNMENT} bytes"
+        )
     addresses = np.asarray(descriptor.address, np.uint64)
     mask = np.ones((), bool)
     rank = len(descriptor.block)

@@ -182,7 +182,9 @@ def _descriptor(
         return None
     sizes = {d: size for d, size in zip(axes, match.sizes, strict=True) if size is not None}
     extents = dict(zip(axes, match.extents, strict=True))
-    found = descriptor_for(space.facts, space.environment, region.buffer, sizes, extents)
+    found = descriptor_for(
+        space.facts, space.environment, region.buffer, region.starts, sizes, extents
+    )
     return None if found is None else found.name
 
 

@@ -115,7 +115,7 @@ def lower(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> None:
         factors.append(old)
     is_turned = id(node) in space.lowering.turned
     if is_turned:
-        said = f"Turned round, since {as_written(arguments['B'])} would be in shared memory twice."
+        said = f"Turned round: ptxas 12.8 may lose where {as_written(arguments['B'])} lies."
         space.lowering.out.append(Comment(said))
         factors[:2] = factors[1::-1]
         factors = [_turned(factor) for factor in factors]
