@@ -121,20 +121,34 @@ def _rounded(side: Term) -> Term:
 
 
 Factor = tuple[str, Term]
+Product = tuple[Term | None, list[Factor]]
+
+# A power of a power has more factors than are worth to be moved.
+MOST_FACTORS = 16
 
 
-def _factors(terms: Terms, term: Term, axis: Axis) -> tuple[Term | None, list[Factor]]:
+def _factors(
+    terms: Terms, term: Term, axis: Axis, known: dict[Term, Product] | None = None
+) -> Product:
     """A term as a product: what depends on the axis (None: nothing), and ("*" or "/", factor)."""
+    known = {} if known is None else known
+    if term not in known:
+        inside, factors = _product(terms, term, axis, known)
+        known[term] = (inside, factors) if len(factors) <= MOST_FACTORS else (term, [])
+    return known[term]
+
+
+def _product(terms: Terms, term: Term, axis: Axis, known: dict[Term, Product]) -> Product:
     if axis not in term.axes:
         return None, [("*", term)]
     if term.kind == "apply" and term.detail in ("*", "/"):
         left, right = term.operands
-        inside, factors = _factors(terms, left, axis)
+        inside, factors = _factors(terms, left, axis, known)
         if term.detail == "/":
             if axis in right.axes:
                 return (term, []) if not factors else _joined(terms, inside, "/", right, factors)
             return inside, [*factors, ("/", right)]
-        other, more = _factors(terms, right, axis)
+        other, more = _factors(terms, right, axis, known)
         if inside is None or other is None:
             return inside or other, [*factors, *more]
         if not factors and not more:
@@ -145,7 +159,7 @@ def _factors(terms: Terms, term: Term, axis: Axis) -> tuple[Term | None, list[Fa
 
 def _joined(
     terms: Terms, inside: Term | None, operator: str, right: Term, factors: list[Factor]
-) -> tuple[Term, list[Factor]]:
+) -> Product:
     one = inside if inside is not None else terms.number(1.0)
     return terms.apply(operator, (one, right), right.dtype), factors
 
@@ -299,12 +313,8 @@ def is_maximum(term: Term) -> bool:
 def _exponential(term: Term, axis: Axis, inner: set[Term]) -> tuple[Term, str] | None:
     """The w of exp(u - w), where the term is a product with it as the one that w is in."""
     if term.kind == "apply" and term.detail == "*":
-        left, right = term.operands
-        for one, other in ((left, right), (right, left)):
-            base = _exponential(one, axis, inner)
-            if base is not None and not set(subterms(other)) & inner:
-                return base
-        return None
+        made_with = [side for side in term.operands if set(subterms(side)) & inner]
+        return _exponential(made_with[0], axis, inner) if len(made_with) == 1 else None
     if term.kind == "apply" and term.detail in ("T.exp", "T.exp2"):
         (power,) = term.operands
         if power.kind == "apply" and power.detail == "-" and len(power.operands) == 2:

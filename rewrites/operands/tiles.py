@@ -127,9 +127,10 @@ class Tiles:
             return bool(lanes) and (self.is_block(term) or self.uses.get(term, 1) > 1)
         if term.kind == "cast":
             return self.is_kept(term.operands[0]) and bool(lanes)
-        if not lanes or is_index(term):
+        if is_index(term):
             return False
-        return bool(term.name) or self.uses.get(term, 1) > 1
+        # A name of the user's is a tile's; a scalar is given one where it is used again.
+        return (bool(term.name) and bool(lanes)) or self.uses.get(term, 1) > 1
 
     def is_element(self, term: Term) -> bool:
         """Whether a term is a load as it is computed with: floats of few bits are made wider."""

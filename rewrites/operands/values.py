@@ -35,6 +35,11 @@ class Whole:
     # How it was reduced over the tiles of a loop, each of which gives a part of it.
     partial: str = ""
 
+    def __post_init__(self) -> None:
+        # What several others are made of is asked for each element once, not once on each way.
+        if not hasattr(self.at, "cache_info"):
+            object.__setattr__(self, "at", functools.cache(self.at))
+
     @property
     def rank(self) -> int:
         return len(self.shape)

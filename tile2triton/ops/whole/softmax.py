@@ -24,25 +24,29 @@ def log_softmax(x: Any, axis: int = -1) -> Any:
 
 
 def make_softmax(
-    making: Making, x: Operand, axis: int = -1, scale: float = 1.0, mask: Any = None
+    making: Making, x: Operand, axis: int = -1, scale: Operand = 1.0, mask: Any = None
 ) -> Whole:
     operand = making.whole(x, "T.softmax")
     dimension = making.dimension(operand, axis)
-    scores = operand
-    if mask is not None:
-        scores = making.pointwise(
-            "T.if_then_else",
-            _visible(making, operand, mask),
-            scores,
-            -math.inf,
-            dtype=operand.dtype,
-        )
     # With log2(e) in the scale, exp2 computes exp.
-    powers = making.pointwise("*", scores, scale * LOG2_E)
+    factor = making.pointwise("*", scale, LOG2_E) if isinstance(scale, Whole) else scale * LOG2_E
+    if mask is None:
+        powers = making.pointwise("*", operand, factor)
+    elif not isinstance(scale, Whole) and scale > 0:
+        # The scale keeps -inf, and stands outside of the maximum.
+        powers = making.pointwise("*", _masked(making, operand, operand, mask), factor)
+    else:
+        powers = _masked(making, operand, making.pointwise("*", operand, factor), mask)
     peak = making.reduced("peak", powers, [dimension], keepdims=True)
     weights = making.pointwise("T.exp2", making.pointwise("-", powers, peak))
     total = making.reduced("sum", weights, [dimension], keepdims=True)
     return making.pointwise("/", weights, total)
+
+
+def _masked(making: Making, operand: Whole, scores: Whole, mask: Any) -> Whole:
+    """The scores of an operand, -inf where its mask is False."""
+    visible = _visible(making, operand, mask)
+    return making.pointwise("T.if_then_else", visible, scores, -math.inf, dtype=scores.dtype)
 
 
 def _visible(making: Making, operand: Whole, mask: Any) -> Operand:
