@@ -169,6 +169,8 @@ class Facts:
     named_sizes: frozenset[str] = frozenset()
     # Extents of whole operands that are to be read at the launch, where no tile holds them whole.
     free_sizes: frozenset[str] = frozenset()
+    # Extents of whole operands whose values Python's own numbers depend on.
+    fixed_sizes: frozenset[str] = frozenset()
     # Those that are read from strides: name -> (tensor, axis).
     strides: dict[str, tuple[str, int]] = field(default_factory=dict)
     # Scalar parameters that are addresses: a launch may give a tensor in their place.

@@ -159,7 +159,7 @@ def _reversed(plan: Plan) -> set[Axis]:
 
 def _free_sizes(facts: Facts, plan: Plan, making: Making) -> None:
     """Read extents at the launch that no tile holds whole: those of batches, and the wanted."""
-    fixed = set(making.fixed)
+    fixed = making.fixed | facts.fixed_sizes
     fixed |= {place.block.name for place in plan.places.values() if place.has_lanes}
     shapes = {name: facts.tensors[name].shape for name in facts.parameters if name in facts.tensors}
     inner = {ast.unparse(extent) for shape in shapes.values() for extent in shape[1:]}

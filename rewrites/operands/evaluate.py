@@ -114,7 +114,9 @@ class Reader:
                 if name in self.names:
                     return self.names[name]
                 constant = self.facts.constants[name]
-                return Extent(constant, name) if type(constant) is int else constant
+                if type(constant) is not int:
+                    return constant
+                return Extent(constant, name, self.making.fixed)
             case ast.Tuple(elts=items):
                 return tuple(self.value(item) for item in items)
             case ast.UnaryOp(op=op, operand=inner):
@@ -170,11 +172,21 @@ class Reader:
 def called(making: Making, form: Any, arguments: list[Any], keywords: Mapping[str, Any]) -> Any:
     """What an operator makes of whole operands."""
     if form.whole is not None:
+        if not form.whole.takes_extents:
+            arguments = [_plain(one) for one in arguments]
+            keywords = {key: _plain(one) for key, one in keywords.items()}
         return form.whole.make(making, *arguments, **keywords)
     operands = form.signature.bind(*arguments, **keywords).args
     for operand in operands:
         check_operand(making, operand, f"T.{form.name}")
     return making.pointwise(f"T.{form.name}", *operands, dtype=_result(making, form, operands))
+
+
+def _plain(value: Any) -> Any:
+    """An argument of which the operator needs the value: an extent is then of this size."""
+    if isinstance(value, tuple):
+        return tuple(_plain(item) for item in value)
+    return value.plain if isinstance(value, Extent) else value
 
 
 def check_operand(making: Making, operand: Any, what: str) -> None:

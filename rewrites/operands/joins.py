@@ -14,7 +14,7 @@ def joined(making: Making, wholes: Sequence[Whole], dimension: int) -> Whole:
         return wholes[0]
     first = wholes[0]
     sizes = [whole.shape[dimension] for whole in wholes]
-    making.fixed |= {size.name for size in sizes}
+    making.fixed.update({size.name for size in sizes})
     total = Size(sum(size.value for size in sizes))
     dtype = making.promoted(wholes)
     starts = [sum(size.value for size in sizes[:at]) for at in range(len(sizes))]

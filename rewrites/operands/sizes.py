@@ -8,6 +8,8 @@ class Sizes:
 
     def __init__(self, is_settled: bool = False) -> None:
         self._first: dict[str, str] = {}
+        # Extents whose values have decided something.
+        self.fixed: set[str] = set()
         # Once a program has its names, extents of two names are two.
         self._is_settled = is_settled
 
@@ -19,6 +21,8 @@ class Sizes:
         if a and b and a != b:
             assert not self._is_settled, f"the extents {a} and {b} are one, but have two names"
             self._first[b] = a
+        if bool(a) != bool(b):
+            self.fixed.add(a or b)
         return True
 
     def name_of(self, name: str) -> str:

@@ -4,7 +4,9 @@ Equal expressions are one object, so that what several results need is found by 
 """
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from rewrites.dtypes import is_float
 from rewrites.quote import literal, name
@@ -34,19 +36,50 @@ class Size:
         return f"{self.name}={self.value}" if self.name else str(self.value)
 
 
+def _used(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of int's that notes that the extent's value decides something."""
+
+    def used(self: "Extent", *others: Any) -> Any:
+        self.fixed.add(self.name)
+        return method(self, *others)
+
+    return used
+
+
 class Extent(int):
-    """The value of a named extent, as a number that remembers its name."""
+    """The value of a named extent, as a number that remembers its name.
+
+    Its name is put among `fixed` once anything is computed from the value itself, so that what was
+    made of it is for extents of this size only.
+    """
 
     name: str
+    fixed: set[str]
 
-    def __new__(cls, value: int, name: str) -> "Extent":
+    def __new__(cls, value: int, name: str, fixed: set[str]) -> "Extent":
         self = super().__new__(cls, value)
         self.name = name
+        self.fixed = fixed
         return self
 
     @property
     def size(self) -> Size:
-        return Size(int(self), self.name)
+        return Size(int.__int__(self), self.name)
+
+    @property
+    def plain(self) -> int:
+        """The value alone, which is noted."""
+        return int(self)
+
+
+for _method in (
+    *("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv", "rfloordiv"),
+    *("mod", "rmod", "divmod", "rdivmod", "pow", "rpow", "lshift", "rlshift", "rshift", "rrshift"),
+    *("and", "rand", "or", "ror", "xor", "rxor", "neg", "pos", "abs", "invert", "bool"),
+    *("lt", "le", "gt", "ge", "eq", "ne", "hash", "int", "index", "float", "round", "trunc"),
+    *("floor", "ceil", "format", "repr"),
+):
+    setattr(Extent, f"__{_method}__", _used(getattr(int, f"__{_method}__")))
 
 
 @dataclass(frozen=True)

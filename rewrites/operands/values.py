@@ -60,8 +60,6 @@ class Making:
     terms: Terms = field(default_factory=Terms)
     sizes: Sizes = field(default_factory=Sizes)
     node: ast.AST = field(default_factory=ast.AST)
-    # Extents whose values have decided something.
-    fixed: set[str] = field(default_factory=set)
     # By the name of an extent and a number: the extent of which so many share one.
     shared: dict[tuple[str, int], Size] = field(default_factory=dict)
     # What extents may be called, the best first, by what they are used as.
@@ -72,6 +70,13 @@ class Making:
     # How long the tiles are in which a program runs over an extent, where it says so.
     tiles: dict[str, int] = field(default_factory=dict)
     said_names: set[str] = field(default_factory=set)
+    # Whether Python was given the extents of an operand as numbers.
+    is_shape_read: bool = False
+
+    @property
+    def fixed(self) -> set[str]:
+        """Extents whose values have decided something."""
+        return self.sizes.fixed
 
     def suggest(self, size: Size, *names: str, is_said: bool = False) -> None:
         """Propose names for an extent; those of an annotation win, then the first."""
@@ -301,7 +306,7 @@ class Making:
                 index = self.terms.number(0)
             elif at in groups:
                 (axis,) = index.axes
-                self.fixed |= {axis.size.name, size.name}
+                self.fixed.update({axis.size.name, size.name})
                 ratio = self.terms.number(axis.size.value // size.value)
                 index = self.terms.apply("//", (index, ratio), "int32")
             made.append(index)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from rewrites.dtypes import BY_NAME
-from rewrites.operands.terms import Size
+from rewrites.operands.terms import Extent, Size
 from rewrites.operands.values import ONE, Indices, Making, Whole
 
 
@@ -120,10 +120,13 @@ def reshaped(making: Making, operand: Whole, sizes: Sequence[Size]) -> Whole:
     groups = _groups([size.value for size in operand.shape], [size.value for size in shape])
     for old, new in groups:
         if len(old) == len(new) == 1:
-            making.sizes.same(operand.shape[old[0]], shape[new[0]])
+            if sizes[new[0]].value != -1:
+                making.sizes.same(operand.shape[old[0]], shape[new[0]])
             shape[new[0]] = operand.shape[old[0]]
         else:
-            making.fixed |= {operand.shape[at].name for at in old} | {shape[at].name for at in new}
+            making.fixed.update(
+                {operand.shape[at].name for at in old} | {shape[at].name for at in new}
+            )
 
     def element(indices: Indices) -> Any:
         own = [making.terms.number(0)] * operand.rank
@@ -243,12 +246,16 @@ def _position(making: Making, item: Any, size: Size) -> int:
             f"the index {item!r} is outside of an extent of {size}",
             hint="whole operands are indexed with numbers, slices and operands of integers",
         )
-    if item < 0:
+    if item:
+        # It is counted from the end, or may lie outside of a shorter extent.
         making.fixed.add(size.name)
     return item % size.value
 
 
 def _bounds(making: Making, item: slice, size: Size) -> tuple[int, Size]:
+    for part in (item.start, item.stop, item.step):
+        if isinstance(part, Extent):
+            making.fixed.add(part.name)
     start, stop, step = item.indices(size.value)
     if step != 1:
         raise making.refuse(

@@ -24,7 +24,7 @@ from tile2triton.frontend.options import Options
 from tile2triton.frontend.statics import plain
 from tile2triton.frontend.trace import trace_whole
 from tile2triton.frontend.whole_operands import WholeOperand
-from tile2triton.frontend.whole_programs import Outline
+from tile2triton.frontend.whole_programs import Outline, least_alike
 from tile2triton.schedule import Schedule, rescheduled
 from tile2triton.tilelang.factory import TileLangFactory
 
@@ -103,7 +103,7 @@ class OperandKernel(TileLangFactory):
     def reference(self, *arguments: Any, **keywords: Any) -> Any:
         """What a call means, on NumPy arrays or CPU tensors: its result, or a tuple of several."""
         bound = self._bound(arguments, keywords)
-        program = trace_whole(self.captured, self._outlined(bound), frozenset())
+        program = trace_whole(self.captured, self._outlined(bound))
         kernel = CompiledKernel(program, self.options)
         return kernel.reference(*(value for value in bound.values() if hasattr(value, "shape")))
 
@@ -238,15 +238,10 @@ def _pattern(outlines: dict[str, Any]) -> Hashable:
     for value in outlines.values():
         if isinstance(value, Outline):
             classes = tuple(seen.setdefault(size, len(seen)) for size in value.shape)
-            parts.append((value.dtype, classes, tuple(map(_magnitude, value.shape))))
+            parts.append((value.dtype, classes, tuple(map(least_alike, value.shape))))
         else:
             parts.append(cache_key(value))
     return tuple(parts)
-
-
-def _magnitude(size: int) -> int:
-    """How large an extent is, as far as tiles depend on it."""
-    return min(size.bit_length(), 15)
 
 
 def _differing(kernel: CompiledKernel, outlines: dict[str, Any]) -> set[str]:

@@ -28,7 +28,12 @@ from tile2triton.frontend.statics import is_named, note_value, plain
 from tile2triton.frontend.trees import operand_tree, option_tree, placed_at, tree_of
 from tile2triton.frontend.values import Buffer, Element, Pending
 from tile2triton.frontend.views import allocate_view
-from tile2triton.frontend.whole_operands import WholeOperand, call_whole, completed
+from tile2triton.frontend.whole_operands import (
+    WholeOperand,
+    call_whole,
+    completed,
+    is_of_extents,
+)
 from tile2triton.frontend.whole_stages import PipelinedFrame
 from tile2triton.frontend.whole_stores import STORES, added_in_loop, stored
 from tile2triton.ops.base import Operator, no_problems
@@ -126,10 +131,15 @@ def _whole(
     tree = ast.Call(
         ast.Attribute(ast.Name("T", ast.Load()), operator.name, ast.Load()),
         [operand_tree(one) for one in arguments],
-        [ast.keyword(key, option_tree(one)) for key, one in keywords.items()],
+        [ast.keyword(key, _keyword_tree(one)) for key, one in keywords.items()],
     )
     made = call_whole(operator, tree, arguments, dict(keywords))
     return stored(arguments[0], made) if operator.name in STORES else made
+
+
+def _keyword_tree(value: Any) -> ast.expr:
+    """The tree of an option: of an extent, or what is computed from it, with the extent's name."""
+    return operand_tree(value) if is_of_extents(value) else option_tree(value)
 
 
 def cast(value: Any, dtype: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 from rewrites.facts import Program
 from tile2triton.diagnostics import TileError, at_node
 from tile2triton.frontend.builder import Builder, activated
+from tile2triton.frontend.decided_extents import decided_extents
 from tile2triton.frontend.decisions import noting
 from tile2triton.frontend.declarations import Pointer, Tensor, shape_trees
 from tile2triton.frontend.dtypes import DType, is_dtype, kernel_dtype
@@ -47,16 +48,23 @@ def trace_eager(captured: Captured, statics: dict[str, Any], consts: dict[str, i
 
 
 def trace_whole(
-    captured: Captured, arguments: dict[str, Any], free: frozenset[str] = frozenset()
+    captured: Captured, arguments: dict[str, Any], free: frozenset[str] | None = None
 ) -> Program:
     """The program on whole operands for these arguments: `Outline`s of tensors, and statics.
 
-    Extents with names in `free` are read at the launch where that is possible.
+    Extents with names in `free`, and those of batches, are read at the launch where that is
+    possible; None: the program is for these sizes.
     """
     with refusals_of(captured.function.__name__):
-        program = _Trace(captured).whole(arguments)
+        trace = _Trace(captured)
+        program = trace.whole(arguments)
+    if free is not None:
         program.facts.free_sizes = free
-        return program
+        if trace.builder.making.is_shape_read:
+            program.facts.fixed_sizes = decided_extents(
+                program, arguments, lambda others: _Trace(captured).whole(others)
+            )
+    return program
 
 
 class _Trace:

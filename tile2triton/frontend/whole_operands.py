@@ -14,13 +14,14 @@ from rewrites.operands.evaluate import BINARY, COMPARING, arithmetic, called
 from rewrites.operands.terms import Extent, Size
 from rewrites.operands.values import Making, Whole
 from rewrites.operands.views import sliced
+from rewrites.tree import names_in
 from tile2triton.diagnostics import TileError, from_problems
 from tile2triton.frontend.builder import require
 from tile2triton.frontend.dtypes import DType
 from tile2triton.frontend.failures import failure, unknown_attribute
 from tile2triton.frontend.named_numbers import StaticInt, with_tree
 from tile2triton.frontend.positions import here
-from tile2triton.frontend.statics import is_number_of_a_library, number_name, plain
+from tile2triton.frontend.statics import is_named, is_number_of_a_library, number_name, plain
 from tile2triton.frontend.trees import operand_tree
 from tile2triton.ops.base import Operator
 
@@ -75,6 +76,7 @@ class WholeOperand:
     @property
     def shape(self) -> tuple[int, ...]:
         """The extents; each remembers its name. Of a tile of a loop it is the tile's."""
+        require("an extent").making.is_shape_read = True
         return tuple(
             size.tile
             or (with_tree(size.value, number_name(size.name, size.value)) if size.name else None)
@@ -376,6 +378,14 @@ def extent_of(value: Any) -> Size | None:
     return Size(plain(value), value.tree.id) if value.tree.id in known else None
 
 
+def is_of_extents(value: Any) -> bool:
+    """Whether a number is an extent of a tensor, or was computed from one."""
+    if not is_named(value):
+        return False
+    known = {size.name for size in require("an extent").making.terms.extents.values()}
+    return not known.isdisjoint(names_in(value.tree))
+
+
 def combined(operator: str, left: Any, right: Any) -> Any:
     """Arithmetic and comparison of whole operands and numbers."""
     for operand in (left, right):
@@ -483,7 +493,7 @@ def _value(value: Any) -> Any:
     if isinstance(value, DType):
         return str(value)
     if isinstance(value, StaticInt) and isinstance(value.tree, ast.Name):
-        return Extent(plain(value), value.tree.id)
+        return Extent(plain(value), value.tree.id, require("an extent").making.fixed)
     return plain(value)
 
 

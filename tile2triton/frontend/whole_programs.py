@@ -27,6 +27,11 @@ class Outline:
     names: tuple[str, ...] = ()
 
 
+def least_alike(size: int) -> int:
+    """The least extent for which tiles are as for this one."""
+    return 1 << min(size.bit_length(), 15) - 1 if size else 0
+
+
 def declared(builder: Builder, name: str, outline: Outline) -> WholeOperand:
     """The whole operand that a tensor is; extents of 1 are broadcast and have no name."""
     names = outline.names or tuple(f"{name}_{at}" for at in range(len(outline.shape)))

@@ -30,6 +30,8 @@ class WholeForm:
     reference: Callable[..., Any]
     # Options that follow from the names of extents, which the program then says itself.
     complete: Callable[..., dict[str, Any]] | None = None
+    # Whether `make` takes an extent as an `Extent`, which may have any size; else as a number.
+    takes_extents: bool = False
 
     @functools.cached_property
     def signature(self) -> inspect.Signature:

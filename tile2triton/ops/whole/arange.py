@@ -32,4 +32,6 @@ def reference(n: int) -> Any:
     return np.arange(n, dtype=np.int32)
 
 
-OPERATORS = (Operator(arange, "whole", whole=WholeForm(arange, make, reference)),)
+OPERATORS = (
+    Operator(arange, "whole", whole=WholeForm(arange, make, reference, takes_extents=True)),
+)

@@ -64,7 +64,8 @@ def make_full(making: Making, shape: Any, value: Any, dtype: str = "float32") ->
             hint="write T.full((x.shape[0], 16), 0.0), or T.full_like(x, 0.0)",
         )
     sizes = tuple(one.size if isinstance(one, Extent) else Size(one) for one in extents)
-    return making.full(sizes, value, dtype)
+    number = value.plain if isinstance(value, Extent) else value
+    return making.full(sizes, number, dtype)
 
 
 def make_zeros(making: Making, shape: Any, dtype: str = "float32") -> Whole:
@@ -122,14 +123,14 @@ def reference_ones_like(x: Any, dtype: str | None = None) -> Any:
 CAST = WholeForm(cast, make_cast, reference_cast)
 
 OPERATORS = tuple(
-    Operator(surface, "whole", whole=WholeForm(surface, make, reference))
-    for surface, make, reference in (
-        (where, make_where, reference_where),
-        (fma, make_fma, reference_fma),
-        (full, make_full, reference_full),
-        (zeros, make_zeros, reference_zeros),
-        (full_like, make_full_like, reference_full_like),
-        (zeros_like, make_zeros_like, reference_zeros_like),
-        (ones_like, make_ones_like, reference_ones_like),
+    Operator(surface, "whole", whole=WholeForm(surface, make, reference, takes_extents=takes))
+    for surface, make, reference, takes in (
+        (where, make_where, reference_where, True),
+        (fma, make_fma, reference_fma, True),
+        (full, make_full, reference_full, True),
+        (zeros, make_zeros, reference_zeros, True),
+        (full_like, make_full_like, reference_full_like, False),
+        (zeros_like, make_zeros_like, reference_zeros_like, False),
+        (ones_like, make_ones_like, reference_ones_like, False),
     )
 )

@@ -103,7 +103,7 @@ def reference_gather(x: Any, index: Any, axis: int = -1) -> Any:
 
 
 TRANSPOSE = WholeForm(transpose, make_transpose, reference_transpose)
-RESHAPE = WholeForm(reshape, make_reshape, reference_reshape)
+RESHAPE = WholeForm(reshape, make_reshape, reference_reshape, takes_extents=True)
 
 OPERATORS = (
     Operator(permute, "whole", whole=WholeForm(permute, make_permute, reference_permute)),
