@@ -144,7 +144,8 @@ class Grid:
                 ast.Name(self.inner.counter, ast.Store()), loop, self.inner.statements, []
             )
             turns.type_comment = None
-            statements = [place(turns, writer.node)]
+            # What all tiles share stands in front of the loop over them.
+            statements = [*statements, place(turns, writer.node)]
             extents = [writer.tree("T.min(a, b)", a=total, b=programs)]
         call = writer.tree("T.Kernel(threads=n)", n=literal(plan.threads))
         assert isinstance(call, ast.Call)

@@ -51,6 +51,10 @@ class Place:
     def has_lanes(self) -> bool:
         return self.role not in ("grid", "step")
 
+    def is_padded(self, axis: Axis) -> bool:
+        """Whether one tile holds all of an axis, and is longer."""
+        return self.role == "whole" and self.block.value != axis.size.value
+
 
 @dataclass
 class Plan:

@@ -258,8 +258,21 @@ class _Planning:
                 most = 64 if is_dot else self._longest(axis)
                 sizes[axis] = Size(self._block(axis, most), name)
             else:
-                sizes[axis] = axis.size
+                sizes[axis] = self._whole_block(axis, {size.name for size in sizes.values()})
         return sizes
+
+    def _whole_block(self, axis: Axis, used: set[str]) -> Size:
+        """The tile of an axis that is held whole: as long as tensor cores want it at least."""
+        is_contracted = any(reduced_axis(dot) == axis for dot in self.dots)
+        if not is_contracted or next_power_of_two(axis.size.value) >= self._least():
+            return axis.size
+        name = next(one for one in ("block_K", "block_D", f"block_{len(used)}") if one not in used)
+        return Size(self._least(), name)
+
+    def _least(self) -> int:
+        """How long the tiles of products are at least in each dimension."""
+        sides = [side for dot in self.dots for side in dot.operands]
+        return 32 if any(BY_NAME[side.dtype].bits == 8 for side in sides) else 16
 
     def _fit_registers(self, roles: dict[Axis, str], sizes: dict[Axis, Size], threads: int) -> None:
         """Halve default tiles whose accumulator would not fit into so few threads' registers."""
@@ -302,7 +315,7 @@ class _Planning:
             if axis in self.bound and self.kind() == "gemm":
                 # The default is for elements of 16 bits.
                 most = most * 16 // BY_NAME[self.dots[0].operands[0].dtype].bits
-        least = 16 if self.dots else 1
+        least = self._least() if self.dots else 1
         return max(least, min(most, next_power_of_two(axis.size.value)))
 
     def letter(self, axis: Axis) -> str:

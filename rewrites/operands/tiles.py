@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from rewrites.dtypes import BY_NAME, is_float
 from rewrites.operands.body import Body, Held, Writer, subscript
 from rewrites.operands.called import called
+from rewrites.operands.guards import guarded
+from rewrites.operands.online import identity
 from rewrites.operands.places import Output, Plan
 from rewrites.operands.terms import (
     MAXIMA,
@@ -229,7 +231,8 @@ class Tiles:
         distance = None if shifted is None else self.element(shifted[1], body, {})
         place = self.plan.places[axis]
         if place.role == "whole":
-            if distance is None and ast.unparse(extent) == ast.unparse(axis.size.tree):
+            is_all = ast.unparse(extent) == ast.unparse(axis.size.tree)
+            if distance is None and is_all and not place.is_padded(axis):
                 return ast.Slice()
             first = distance or literal(0)
         elif distance is None:
@@ -316,7 +319,10 @@ class Tiles:
         """A GEMM of tiles; `into` an accumulator, or a tile of its own."""
         axis = reduced_axis(term)
         assert axis is not None
-        left, right = (self.operand(side, body) for side in term.operands)
+        left, right = (
+            self.operand(self._within(side, axis, identity("sum", side.dtype)), body)
+            for side in term.operands
+        )
         rows = next(one for one in left.axes if one != axis)
         columns = next(one for one in right.axes if one != axis)
         tile = into or self.new_tile(body, term, (rows, columns))
@@ -341,8 +347,10 @@ class Tiles:
 
     def _reduced(self, term: Term, body: Body) -> Held:
         """A reduction over a dimension of a tile."""
-        source = self.source(term.operands[0], body)
-        axes = tuple(axis for axis in source.axes if axis != reduced_axis(term))
+        how, over = how_reduced(term)
+        operand = self._within(term.operands[0], over, identity(how, term.dtype))
+        source = self.source(operand, body)
+        axes = tuple(axis for axis in source.axes if axis != over)
         tile = self.new_tile(body, term, axes)
         self._reduce(term, source, body, tile, clear=True)
         if axes:
@@ -351,6 +359,12 @@ class Tiles:
         made = self.writer.names.fresh(f"{tile}_value")
         self.writer.put(body, "made = tile[0]", made=made, tile=tile)
         return Held(made, ())
+
+    def _within(self, operand: Term, axis: Axis, nothing: int | float) -> Term:
+        """What is reduced over an axis, `nothing` where its tile is longer than the extent."""
+        if not self.plan.places[axis].is_padded(axis):
+            return operand
+        return guarded(self.terms, operand, axis, nothing)
 
     def source(self, operand: Term, body: Body) -> Held:
         """A tile of what is reduced."""
