@@ -76,13 +76,20 @@ def test_the_first_nan_is_the_greatest_and_the_smallest(schedule, device, poison
 
 @tile2triton.kernel
 def top(x):
-    return T.topk(x, 3)
+    return T.topk(x, 4)
 
 
-def test_nan_is_among_the_greatest(device):
-    x = rows()[:3]
-    values, indices = x.double().topk(3)
-    check(top, [x], (values, indices.int()), device)
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=["whole", "tiles"])
+@pytest.mark.parametrize("kind", ["nan", "equal", "integers"])
+def test_the_greatest_stand_in_the_order_of_their_indices(kind, schedule, device, poisoned):
+    x = rows() if kind == "nan" else normal(5, 40, dtype=torch.float32).round()
+    if kind == "equal":
+        x[0] = -math.inf
+        x[1, ::7] = math.inf
+    x = x.int() if kind == "integers" else x
+    order = x.sort(dim=-1, descending=True, stable=True)
+    expected = order.values[:, :4].double(), order.indices[:, :4].int()
+    check(top.scheduled(schedule or Schedule()), [x], expected, device)
 
 
 @tile2triton.kernel

@@ -202,6 +202,8 @@ def planned(axis: Axis, reductions: list[Term]) -> list[Running]:
             made[term] = Running(term, 0)
             continue
         level = max(made[one].level for one in inner)
+        # Those of earlier loops are constants in this one.
+        inner = [one for one in inner if made[one].level == level]
         found = _followed(term, axis, inner)
         is_new = found is None or any(
             one.base is found[0] and one.rule != found[1] for one in made.values()
@@ -246,7 +248,13 @@ def _hit(term: Term, inner: list[Term]) -> Term | None:
 
 
 def _is_hit(test: Term, extreme: Term) -> bool:
-    """Whether a test is u == extreme of u; of floats, "or u is NaN", for so is the extreme then."""
+    """Whether a test is u == extreme of u; of floats, "or u is NaN", for so is the extreme then.
+
+    Another test beside it has nothing to do with the extreme.
+    """
+    if test.kind == "apply" and test.detail == "&":
+        one, other = test.operands
+        return extreme not in subterms(other) and _is_hit(one, extreme)
     if test.kind == "apply" and test.detail == "|":
         test, is_nan = test.operands
         u, same = is_nan.operands if is_nan.detail == "!=" else (extreme, extreme)

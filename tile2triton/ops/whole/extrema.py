@@ -1,12 +1,13 @@
 """T.argmax, T.argmin and T.topk of whole operands; T.max and T.min along axes."""
 
-import math
 from typing import Any
 
 import numpy as np
 
 from rewrites.dtypes import is_float
+from rewrites.operands.guards import WHERE
 from rewrites.operands.joins import joined
+from rewrites.operands.online import identity
 from rewrites.operands.values import Making, Operand, Whole
 from tile2triton.ops.base import Operator, WholeForm
 from tile2triton.ops.whole.reductions import combined, refuse_nothing
@@ -29,7 +30,8 @@ def argmin(x: Any, axis: int = -1, keepdims: bool = False) -> Any:
 def topk(x: Any, k: int, axis: int = -1) -> Any:
     """The k greatest elements along an axis in falling order, and their indices as int32.
 
-    Of equal elements the first comes first. `values, indices = T.topk(x, 2)`.
+    Of equal elements the first comes first. `values, indices = T.topk(x, 2)`. A row that no tile
+    holds is read k times.
     """
 
 
@@ -57,13 +59,22 @@ def _index(making: Making, how: str, operand: Whole, axis: int, keepdims: bool) 
     return _first(making, operand, extreme, dimension, keepdims)
 
 
-def _first(making: Making, operand: Whole, extreme: Whole, dimension: int, keepdims: bool) -> Whole:
-    """The first index at which an operand is its extreme."""
+def _first(
+    making: Making,
+    operand: Whole,
+    extreme: Whole,
+    dimension: int,
+    keepdims: bool,
+    among: Whole | None = None,
+) -> Whole:
+    """The first index at which an operand is its extreme, `among` those that count."""
     is_it = making.pointwise("==", operand, extreme, dtype="bool")
     if is_float(operand.dtype):
         # Of elements of which one is NaN, that is the extreme, and equals nothing.
         is_nan = making.pointwise("!=", operand, operand, dtype="bool")
         is_it = making.pointwise("|", is_it, is_nan, dtype="bool")
+    if among is not None:
+        is_it = making.pointwise("&", is_it, among, dtype="bool")
     places = making.positions(operand.shape, dimension)
     index = making.pointwise("T.if_then_else", is_it, places, _BEYOND, dtype="int32")
     return making.reduced("min", making.hinted(index, "candidates"), [dimension], keepdims)
@@ -79,20 +90,40 @@ def make_topk(making: Making, x: Operand, k: int, axis: int = -1) -> tuple[Whole
             f"T.topk gives 1 to {min_of(size.value, MOST_RESULTS)} of {size} elements, not {k!r}",
             hint="sort longer rows with torch.sort before the kernel",
         )
-    lowest: float = -math.inf if is_float(operand.dtype) else -(2**31)
-    left = operand
+    places = making.positions(operand.shape, dimension)
     values: list[Whole] = []
     indices: list[Whole] = []
+    left: Whole | None = None
     for _ in range(k):
-        value = making.hinted(making.reduced("max", left, [dimension], keepdims=True), "top")
-        index = making.hinted(_first(making, left, value, dimension, True), "top_index")
+        candidates = operand
+        if left is not None:
+            lowest = identity("max", operand.dtype)
+            candidates = making.pointwise(WHERE, left, operand, lowest, dtype=operand.dtype)
+            candidates = making.hinted(candidates, "rest")
+        value = making.reduced("max", candidates, [dimension], keepdims=True)
+        value = making.hinted(value, "top")
+        index = _first(making, candidates, value, dimension, True, left)
+        index = making.hinted(index, "top_index")
         values.append(value)
         indices.append(index)
-        places = making.positions(operand.shape, dimension)
-        is_taken = making.pointwise("==", places, index, dtype="bool")
-        left = making.pointwise("T.if_then_else", is_taken, lowest, left, dtype=operand.dtype)
-        left = making.hinted(left, "rest")
+        left = making.hinted(_behind(making, operand, places, value, index), "left")
     return joined(making, values, dimension), joined(making, indices, dimension)
+
+
+def _behind(making: Making, x: Whole, places: Whole, value: Whole, index: Whole) -> Whole:
+    """Which elements come after one in falling order, where equal ones stand by their indices."""
+
+    def test(symbol: str, one: Whole, other: Whole) -> Whole:
+        return making.pointwise(symbol, one, other, dtype="bool")
+
+    is_later = making.hinted(test(">", places, index), "later")
+    is_equal = making.hinted(test("==", x, value), "equal")
+    found = test("|", test("<", x, value), test("&", is_equal, is_later))
+    if not is_float(x.dtype):
+        return found
+    # NaN is the greatest of all, and smaller and equal to none.
+    is_other = test("|", test("==", x, x), is_later)
+    return test("|", found, test("&", test("!=", value, value), is_other))
 
 
 def min_of(a: int, b: int) -> int:
