@@ -6,18 +6,21 @@
 | `m = T.max(m, x)`, `T.min` | the largest of all up to t, and of `m` before |
 | `s = s + T.sum(x, axis=...)` over the extent, `T.max(m, T.amax(...))` | a total |
 
-In the loop the name then stands for the values at every index, and behind it for the last one.
+In the loop the name then stands for the values at every index, and behind it for the last one. A
+total is known behind the loop only. What is made of the value of the turn before is the name's own
+next value, and nothing else: any other use of it is an error.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from rewrites.operands.terms import Size
 from tile2triton.diagnostics import TileError
 from tile2triton.frontend.failures import failure
-from tile2triton.frontend.whole_operands import OwnArithmetic, WholeOperand
+from tile2triton.frontend.positions import Position, here
+from tile2triton.frontend.whole_operands import OwnArithmetic, WholeOperand, bound_operand
 
 _FORMS = (
     "it takes h = a * h + b, h = T.fma(a, h, b), h = T.max(h, x), and for totals "
@@ -35,6 +38,8 @@ class Carried(OwnArithmetic):
         # What the value is multiplied by.
         self.factor = factor
         self.origin = self
+        # Where the value was made a new one; all but the one that the name gets are errors.
+        self.states: list[State] = []
 
     def __repr__(self) -> str:
         return self.name
@@ -71,7 +76,7 @@ class Carried(OwnArithmetic):
         if isinstance(other, WholeOperand) and other.whole.partial:
             if self.factor is not None or other.whole.partial != "sum":
                 raise self.refusal()
-            return self._made(other.complete() + self.start)
+            return self._total(other.complete() + self.start)
         factor = 1.0 if self.factor is None else self.factor
         dimension = self._dimension(factor, other)
         plain = [_unmarked(one) for one in (factor, other)]
@@ -91,7 +96,7 @@ class Carried(OwnArithmetic):
         if other.whole.partial:
             if other.whole.partial != how:
                 raise self.refusal()
-            return self._made(call(f"{how}imum", (other.complete(), self.start), {}))
+            return self._total(call(f"{how}imum", (other.complete(), self.start), {}))
         dimension = self._dimension(other)
         found = call(f"cum{how}", (_unmarked(other),), {"axis": dimension})
         start = self.start
@@ -109,17 +114,23 @@ class Carried(OwnArithmetic):
                         return at - operand.ndim
         raise self.refusal("nothing in it is of the tiles of this loop")
 
-    def _made(self, states: Any) -> Any:
-        states.carried = self.origin
+    def _made(self, states: WholeOperand) -> WholeOperand:
+        states.carried = State(self.origin, here())
+        self.origin.states.append(states.carried)
         return states
 
-    def refusal(self, why: str = "") -> TileError:
+    def _total(self, value: WholeOperand) -> Total:
+        """The total under its name, which the loop only hands on."""
+        return Total(self.origin, bound_operand(self.name, self._made(value)))
+
+    def refusal(self, why: str = "", at: Position | None = None) -> TileError:
         """An error: the value is used in a way that is no recurrence."""
         return failure(
             "T2T854",
             f"`{self.name}` is carried from one tile to the next in a way that is no recurrence",
             found=(why,) if why else (),
             hint=_FORMS,
+            at=at,
         )
 
     def __getattr__(self, attribute: str) -> Any:
@@ -136,13 +147,55 @@ class Carried(OwnArithmetic):
         raise self.refusal()
 
     __neg__ = __pow__ = __matmul__ = __rmatmul__ = __rtruediv__ = __floordiv__ = __mod__ = _used
+    __rfloordiv__ = __rmod__ = __rpow__ = __abs__ = __invert__ = __iter__ = __len__ = _used
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _used
     __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __index__ = __int__ = __float__ = _used
+    __eq__ = __ne__ = _used
+    __hash__ = object.__hash__
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Which carried value an operand is the next one of, and where it was made."""
+
+    origin: Carried
+    position: Position
+
+
+class Total(Carried):
+    """What a loop adds up, while it runs: only behind the loop is it all that was added."""
+
+    def __init__(self, origin: Carried, value: WholeOperand) -> None:
+        super().__init__(origin.name, value, origin.size)
+        self.origin = origin
+        self.value = value
+
+    def refusal(self, why: str = "", at: Position | None = None) -> TileError:
+        return failure(
+            "T2T854",
+            f"`{self.name}` is a total, which is not known before the loop ends",
+            found=(why,) if why else (),
+            hint="read it behind the loop; what has been added up to each element is "
+            "T.cumsum(x, axis)",
+            at=at,
+        )
+
+    def extreme(self, operator: str, other: Any) -> Any:
+        raise self.refusal()
+
+    def _used(self, *_: Any) -> NoReturn:
+        raise self.refusal()
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _used
 
 
 def carried_call(name: str, arguments: tuple[Any, ...]) -> Any:
     """An operator of the language that is given a carried value."""
     values = list(arguments)
     own = next(one for one in values if isinstance(one, Carried))
+    total = next((one for one in values if isinstance(one, Total)), None)
+    if total is not None:
+        raise total.refusal(f"T.{name} of it")
     if name == "fma" and len(values) == 3:
         a, b, c = values
         return a * b + c
@@ -154,9 +207,16 @@ def carried_call(name: str, arguments: tuple[Any, ...]) -> Any:
 
 def after_loop(before: Carried, value: Any) -> Any:
     """What a name stands for behind the loop: the last of the values that it has had."""
+    value = value.value if isinstance(value, Total) else value
+    state = value.carried if isinstance(value, WholeOperand) else None
+    for other in before.states:
+        if other is not state:
+            raise before.refusal(
+                "what is made of it here is not its value in the next turn", other.position
+            )
     if value is before:
         return before.start
-    if not isinstance(value, WholeOperand) or value.carried is not before:
+    if state is None or state.origin is not before:
         raise before.refusal(f"at the end of a turn it is `{value!r}`")
     dimension = next((at for at, size in enumerate(value.whole.shape) if size.tile), None)
     if dimension is None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from tile2triton.diagnostics import TileError
 from tile2triton.frontend.failures import failure
-from tile2triton.frontend.positions import here
+from tile2triton.frontend.positions import Position, here
 from tile2triton.frontend.spans import name_position
 
 
@@ -15,9 +16,13 @@ class Dead:
     def __init__(self, name: str, message: str, hint: str) -> None:
         self._dead = (name, message, hint)
 
-    def refuse(self, *_: Any, **__: Any) -> NoReturn:
+    def refusal(self, at: Position) -> TileError:
+        """An error where the name stands."""
         name, message, hint = self._dead
-        raise failure("T2T120", message, hint=hint, at=name_position(here(), name))
+        return failure("T2T120", message, hint=hint, at=name_position(at, name))
+
+    def refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise self.refusal(here())
 
     def __getattr__(self, attribute: str) -> Any:
         if attribute.startswith("__"):

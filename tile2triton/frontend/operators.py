@@ -30,6 +30,7 @@ from tile2triton.frontend.values import Buffer, Element, Pending
 from tile2triton.frontend.views import allocate_view
 from tile2triton.frontend.whole_operands import (
     WholeOperand,
+    call_store,
     call_whole,
     completed,
     is_of_extents,
@@ -133,8 +134,9 @@ def _whole(
         [operand_tree(one) for one in arguments],
         [ast.keyword(key, _keyword_tree(one)) for key, one in keywords.items()],
     )
-    made = call_whole(operator, tree, arguments, dict(keywords))
-    return stored(arguments[0], made) if operator.name in STORES else made
+    if operator.name in STORES:
+        return stored(operator.name, arguments[0], call_store(operator, tree, *arguments))
+    return call_whole(operator, tree, arguments, dict(keywords))
 
 
 def _keyword_tree(value: Any) -> ast.expr:

@@ -93,6 +93,12 @@ class Scope:
         finally:
             self.python_loops.pop()
 
+    def is_in_tiles(self) -> bool:
+        """Whether the innermost loop is one over the tiles of an extent."""
+        blocks = self.builder.blocks
+        start = blocks.index(self.python_loops[-1]) + 1 if self.python_loops else 0
+        return any(block.kind == "tiles" for block in blocks[start:])
+
     def leaves_python_loop(self, word: str) -> bool:
         """Whether a `break` or `continue` belongs to a loop that Python runs."""
         if not self.python_loops:

@@ -44,6 +44,9 @@ def operand_turns(
     """A loop of a program on whole operands: over tiles, or a short one that Python runs."""
     start, stop, step = (*loop.bounds, 1)[:3] if len(loop.bounds) > 1 else (0, loop.bounds[0], 1)
     size = extent_of(stop)
+    if size is None and plain(stop) == 1 and plain(start) == 0:
+        # An extent of 1 has no name.
+        size = Size(1)
     if size is None or plain(step) == 1:
         if len(range(plain(start), plain(stop), plain(step))) > UNROLLED:
             raise failure(
@@ -123,7 +126,9 @@ class TileStart(TileIndex):
         size = self.loop.size
         if other.text != f"T.arange({size.tile})":
             raise self.refusal()
-        extent = with_tree(size.value, number_name(size.name, size.value))
+        extent = size.value
+        if size.name:
+            extent = with_tree(size.value, number_name(size.name, size.value))
         whole = call("arange", (extent,), {})
         return whole.with_sizes((size,))
 
@@ -140,6 +145,8 @@ class TileStart(TileIndex):
 
     __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = __mod__ = _used
     __lt__ = __le__ = __gt__ = __ge__ = _used
+    __eq__ = __ne__ = _used
+    __hash__ = object.__hash__
     __index__ = __int__ = __float__ = __bool__ = _used
 
 

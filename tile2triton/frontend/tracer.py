@@ -295,6 +295,13 @@ class Tracer(Expressions):
             if self.scope.is_macro or self.builder.kernel is None:
                 self.returned(None)
                 return True
+        elif self.scope.is_in_tiles():
+            raise failure(
+                "T2T853",
+                f"`{word}` stands in a loop over tiles, which are all done alike",
+                hint="what is left out is said of elements: T.where(i + T.arange(tile_size) < n, "
+                "x, 0)",
+            )
         elif self.scope.leaves_python_loop(word):
             return True
         record_jump(self.builder, word)

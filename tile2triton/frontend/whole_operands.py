@@ -16,7 +16,7 @@ from rewrites.operands.values import Making, Whole
 from rewrites.operands.views import sliced
 from rewrites.tree import names_in
 from tile2triton.diagnostics import TileError, from_problems
-from tile2triton.frontend.builder import require
+from tile2triton.frontend.builder import Block, require
 from tile2triton.frontend.dtypes import DType
 from tile2triton.frontend.failures import failure, unknown_attribute
 from tile2triton.frontend.named_numbers import StaticInt, with_tree
@@ -72,6 +72,18 @@ class WholeOperand:
         self.place = place or Place(self, None)
         # The value of the turn before that it was made of, in a loop over tiles.
         self.carried: Any = None
+        # The loop over tiles that adds to it: until it ends, nobody knows the value.
+        self.added_in: Block | None = None
+
+    def read(self) -> Whole:
+        """What it is, where something is computed of it."""
+        if self.added_in is not None and self.added_in.is_open:
+            raise failure(
+                "T2T854",
+                f"`{self}` is a total, which is not known before the loop ends",
+                hint="read it behind the loop",
+            )
+        return self.whole
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -214,11 +226,11 @@ class WholeOperand:
 
     def __neg__(self) -> Any:
         tree = ast.UnaryOp(ast.USub(), self.tree)
-        return _made(tree, lambda making: making.pointwise("-x", self.whole))
+        return _made(tree, lambda making: making.pointwise("-x", self.read()))
 
     def __invert__(self) -> Any:
         tree = ast.UnaryOp(ast.Invert(), self.tree)
-        return _made(tree, lambda making: making.pointwise("~x", self.whole))
+        return _made(tree, lambda making: making.pointwise("~x", self.read()))
 
     def __pos__(self) -> Any:
         return self
@@ -279,7 +291,7 @@ class WholeOperand:
         tree = ast.Subscript(self.tree, inside, ast.Load())
         chosen = tuple(_plain_index(item) for item in items)
         is_all = all(map(_is_all, items))
-        made: WholeOperand = _made(tree, lambda making: sliced(making, self.whole, chosen))
+        made: WholeOperand = _made(tree, lambda making: sliced(making, self.read(), chosen))
         made.place = Place(self.place.base, self.place.tile, is_part=not is_all)
         return made
 
@@ -412,6 +424,12 @@ def call_whole(
     return _made(tree, lambda making: called(making, operator, given, named))
 
 
+def call_store(operator: Operator, tree: ast.Call, target: Any, value: Any) -> Any:
+    """What an operand is once something is stored to it."""
+    given = [target.whole if isinstance(target, WholeOperand) else target, _value(value)]
+    return _made(tree, lambda making: called(making, operator, given, {}))
+
+
 def check_number(value: Any, what: str) -> None:
     """What is no whole operand and no number cannot be computed with."""
     if is_number_of_a_library(value):
@@ -487,7 +505,7 @@ def refusals_placed() -> Iterator[None]:
 def _value(value: Any) -> Any:
     """An argument as operators take it."""
     if isinstance(value, WholeOperand):
-        return value.whole
+        return value.read()
     if isinstance(value, (tuple, list)):
         return tuple(_value(item) for item in value)
     if isinstance(value, DType):

@@ -6,14 +6,17 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
-from rewrites.facts import Program, Tensor
+from rewrites.facts import Facts, Program, Tensor
 from rewrites.operands.terms import Size
 from rewrites.quote import literal
 from rewrites.tree import walk
 from tile2triton.frontend.assertions import assertions
 from tile2triton.frontend.builder import Builder
+from tile2triton.frontend.dead import Dead
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.finish import type_tree
+from tile2triton.frontend.positions import Position
+from tile2triton.frontend.spans import of_node
 from tile2triton.frontend.whole_operands import WholeOperand
 
 
@@ -66,13 +69,8 @@ def whole_program(
     if result is None and builder.updates:
         # What is stored to parameters is all that it does.
         results = ()
-    for one in results:
-        if not isinstance(one, WholeOperand):
-            raise failure(
-                "T2T805",
-                f"`{facts.name}` returns `{one!r}`, which is no whole operand",
-                hint="return what was computed from the tensors",
-            )
+    for one, place in zip(results, _places(builder, tree, len(results)), strict=True):
+        _check_result(facts, one, place)
     facts.parameters = tuple(tensors)
     builder.flush()
     updated = {id(one): name for name, one in builder.updates.items()}
@@ -92,6 +90,39 @@ def whole_program(
     facts.named_sizes = frozenset(extents.get(one, one) for one in builder.making.said_names)
     _rename(program, {**renamed, **extents})
     return program
+
+
+def _places(builder: Builder, tree: ast.FunctionDef, count: int) -> list[Position]:
+    """Where each result stands in the user's function."""
+    node = _return(tree)
+    value: ast.expr | ast.stmt = getattr(node, "value", None) or node
+    places = [value] * count
+    if isinstance(value, ast.Tuple) and len(value.elts) == count:
+        places = list(value.elts)
+    return [of_node(one, builder.facts.filename) for one in places]
+
+
+def _check_result(facts: Facts, value: Any, place: Position) -> None:
+    """A result is a whole operand, and all of it."""
+    if isinstance(value, Dead):
+        raise value.refusal(place)
+    if not isinstance(value, WholeOperand):
+        is_plain = isinstance(value, (int, float, str, type(None)))
+        shown = f"`{value!r}`" if is_plain else f"a `{type(value).__name__}`"
+        raise failure(
+            "T2T805",
+            f"`{facts.name}` returns {shown}, which is no whole operand",
+            hint="return what was computed from the tensors",
+            at=place,
+        )
+    if value.whole.partial or any(size.tile for size in value.whole.shape):
+        raise failure(
+            "T2T855",
+            f"`{facts.name}` returns `{value}`, which is a tile of a loop or made of one",
+            hint="store the tiles to a whole operand, y[i:i + tile_size, :] = y_tile, and return "
+            "that",
+            at=place,
+        )
 
 
 def _outputs(
@@ -121,7 +152,7 @@ def _extent(builder: Builder, size: Size) -> ast.expr:
     return ast.Name(name, ast.Load()) if name else literal(size.value)
 
 
-def _return(tree: ast.FunctionDef) -> ast.AST:
+def _return(tree: ast.FunctionDef) -> ast.stmt:
     returns = [node for node in ast.walk(tree) if isinstance(node, ast.Return)]
     return returns[-1] if returns else tree
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tile2triton.frontend.builder import require
+from tile2triton.frontend.builder import Builder, require
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.whole_operands import WholeOperand, bound_operand
 
@@ -19,11 +19,17 @@ STORES = ("atomic_add", "atomic_update")
 def added_in_loop(name: str, target: Any, value: Any) -> Any:
     """What is added to an operand in a loop over tiles that does not have the loop's extent."""
     builder = require(f"T.{name}")
-    is_in_loop = any(block.kind == "tiles" for block in builder.blocks)
-    if name != "atomic_add" or not is_in_loop or not isinstance(target, WholeOperand):
+    if not _is_in_loop(builder) or not isinstance(target, WholeOperand):
         return value
     if any(size.tile for size in target.whole.shape):
         return value
+    if name == "atomic_update":
+        raise failure(
+            "T2T859",
+            f"`{target}` would be stored to once for each tile of the loop",
+            hint="store to it outside of the loop, or to its tiles: y[..., i:i + tile_size, :] = "
+            "y_tile",
+        )
     if isinstance(value, WholeOperand) and value.whole.partial == "sum":
         return value.complete()
     raise failure(
@@ -34,7 +40,11 @@ def added_in_loop(name: str, target: Any, value: Any) -> Any:
     )
 
 
-def stored(target: Any, made: WholeOperand) -> WholeOperand:
+def _is_in_loop(builder: Builder) -> bool:
+    return any(block.kind == "tiles" for block in builder.blocks)
+
+
+def stored(operator: str, target: Any, made: WholeOperand) -> WholeOperand:
     """Give the operand that `target` is, or is all tiles of, the value `made`."""
     builder = require("a store")
     if not isinstance(target, WholeOperand) or target.place.is_part:
@@ -55,4 +65,6 @@ def stored(target: Any, made: WholeOperand) -> WholeOperand:
     if parameter:
         builder.updates[parameter] = base
     base.become(value)
+    if operator == "atomic_add" and _is_in_loop(builder):
+        base.added_in = next(block for block in builder.blocks if block.kind == "tiles")
     return base
