@@ -44,7 +44,8 @@ class Macro:
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         builder = require(f"the macro `{self.__name__}`")
-        if self._ready is None:
+        if self._ready is None or builder.takes_operands:
+            # A program on whole operands has what its macros read from around them as it is now.
             self._ready = self._prepared()
         run, environment, decided = self._ready
         note_all(decided)

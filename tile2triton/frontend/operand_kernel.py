@@ -13,7 +13,6 @@ from typing import Any
 
 from tile2triton.diagnostics import ArgumentError, Diagnostic
 from tile2triton.frontend.builder import active
-from tile2triton.frontend.cache_keys import cache_key
 from tile2triton.frontend.compiled import CompiledKernel
 from tile2triton.frontend.declarations import Dimensions
 from tile2triton.frontend.dtypes import kernel_dtype
@@ -23,6 +22,7 @@ from tile2triton.frontend.operand_entries import entry_key, operand_entry
 from tile2triton.frontend.options import Options
 from tile2triton.frontend.statics import plain
 from tile2triton.frontend.trace import trace_whole
+from tile2triton.frontend.watched import Watched, is_looked_up_alone, value_key, watched
 from tile2triton.frontend.whole_operands import WholeOperand
 from tile2triton.frontend.whole_programs import Outline, least_alike
 from tile2triton.schedule import Schedule, rescheduled
@@ -45,6 +45,7 @@ class OperandKernel(TileLangFactory):
         self.signature = inspect.signature(captured.function)
         # The tensors of the first call, whose key is looked up at no cost; other calls take longer.
         self._tensors: tuple[str, ...] | None = None
+        self._around: tuple[Watched, ...] = ()
         self._fast: dict[tuple[Any, ...], Callable[..., Any]] = {}
         self._known: dict[Hashable, Callable[..., Any]] = {}
         self._kernels: dict[Hashable, list[CompiledKernel]] = {}
@@ -60,36 +61,41 @@ class OperandKernel(TileLangFactory):
         if active() is not None and _has_operands((*arguments, *keywords.values())):
             return self._macro(*arguments, **keywords)
         bound = self._bound(arguments, keywords)
-        key = tuple(
-            (value.shape, value.dtype) if hasattr(value, "shape") else cache_key(value)
-            for value in bound.values()
+        around = watched(self.captured.function)
+        key = (
+            *(
+                (value.shape, value.dtype) if hasattr(value, "shape") else value_key(value)
+                for value in bound.values()
+            ),
+            *(value_key(one.value) for one in around),
         )
         known = self._known.get(key)
         if known is None:
             kernel = self._kernel(bound)
             known = self._known[key] = kernel.launcher()
-            self._remember(bound, known)
+            self._remember(bound, known, around)
         return known(*(value for value in bound.values() if hasattr(value, "shape")))
 
-    def _remember(self, bound: dict[str, Any], launcher: Callable[..., Any]) -> None:
+    def _remember(
+        self, bound: dict[str, Any], launcher: Callable[..., Any], around: tuple[Watched, ...]
+    ) -> None:
         """Let later calls with such arguments go to the launcher at once."""
         tensors = tuple(name for name, value in bound.items() if hasattr(value, "shape"))
         with self._lock:
             if self._tensors is None:
-                self._tensors = tensors
+                self._tensors, self._around = tensors, around
                 name = self.captured.function.__name__
-                entry = operand_entry(name, self.signature, tensors, self._fast.get, self._called)
+                entry = operand_entry(
+                    name, self.signature, tensors, around, self._fast.get, self._called
+                )
                 # Python looks `__call__` up in the type, so the object gets a type of its own.
                 body = {"__call__": staticmethod(entry), "__doc__": self.__doc__}
                 self.__class__ = type("OperandKernel", (OperandKernel,), body)
-            if tensors != self._tensors:
+            if tensors != self._tensors or around != self._around:
                 return
-            key = entry_key(bound, tensors)
-            try:
-                self._fast[key] = launcher
-            except TypeError:
-                # An argument without a hash is looked up by what it holds.
-                return
+            others = [value for name, value in bound.items() if name not in tensors]
+            if all(map(is_looked_up_alone, (*others, *(one.value for one in around)))):
+                self._fast[entry_key(bound, tensors, around)] = launcher
 
     def compile(self, *arguments: Any, **keywords: Any) -> CompiledKernel:
         """The kernel for these arguments: tensors, or `T.Tensor(shape, dtype)` in their place."""
@@ -149,7 +155,8 @@ class OperandKernel(TileLangFactory):
         """A kernel that was made for such shapes, or a new one."""
         outlines = self._outlined(bound)
         with self._lock:
-            kernels = self._kernels.setdefault(_pattern(outlines), [])
+            around = tuple(value_key(one.value) for one in watched(self.captured.function))
+            kernels = self._kernels.setdefault((_pattern(outlines), around), [])
             for kernel in reversed(kernels):
                 if not _differing(kernel, outlines):
                     return kernel
@@ -240,7 +247,7 @@ def _pattern(outlines: dict[str, Any]) -> Hashable:
             classes = tuple(seen.setdefault(size, len(seen)) for size in value.shape)
             parts.append((value.dtype, classes, tuple(map(least_alike, value.shape))))
         else:
-            parts.append(cache_key(value))
+            parts.append(value_key(value))
     return tuple(parts)
 
 

@@ -34,6 +34,11 @@ class Position(NamedTuple):
 _spans: dict[int, tuple[CodeType, list[tuple[int | None, int | None, int | None, int | None]]]] = {}
 
 
+def is_users(filename: str) -> bool:
+    """Whether a file of code is none of ours and of no library."""
+    return not filename.startswith((_PACKAGE, *_LIBRARIES, "<frozen"))
+
+
 def here() -> Position:
     """The position of the innermost user's expression that is being evaluated."""
     frame: FrameType | None = sys._getframe(1)
@@ -49,7 +54,7 @@ def of_traceback(traceback: TracebackType | None) -> Position:
     best = Position("", 0, 0, 0, 0)
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        if not code.co_filename.startswith((_PACKAGE, *_LIBRARIES, "<frozen")):
+        if is_users(code.co_filename):
             best = _position(code, traceback.tb_lasti, traceback.tb_lineno)
         traceback = traceback.tb_next
     return best
