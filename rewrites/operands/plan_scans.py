@@ -132,7 +132,7 @@ class _Planning:
         last = self.columns[-1:] if self._are_columns_inner() else []
         ordered = [axis for axis in self.columns if axis not in last]
         places = {**columns, **scanned, **whole}
-        order = [*ordered, *self.scanned, *last, *self.whole]
+        order = [*ordered, *self.scanned, *self.whole, *last]
         self.plan.places = {axis: places[axis] for axis in order}
         self.plan.threads = self.schedule.threads or 128
         self.plan.num_stages = self.schedule.num_stages or 2

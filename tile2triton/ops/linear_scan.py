@@ -29,8 +29,8 @@ def linear_scan(a: Any, b: Any, dst: Any, start: Any = None, dim: int = 0) -> An
 
     | form | meaning | Triton |
     |---|---|---|
-    | `T.linear_scan(a, b, h, dim=1)` | a recurrence | `tl.associative_scan((a, b), 1, _chained)` |
-    | `T.linear_scan(a, b, h, start, dim=1)` | that goes on | `factor * start[:, None] + value` |
+    | `T.linear_scan(a, b, h, dim=1)` | a recurrence | `tl.associative_scan((a, b), 1, …)[1]` |
+    | `T.linear_scan(a, b, h, start, dim=1)` | that goes on | the first is `a * start + b` |
     """
 
 
@@ -94,27 +94,27 @@ def lower(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> None:
     wide = "float64" if "float64" in (a.dtype, b.dtype) else "float32"
     factors, values = (cast(region_value(space, one), wide).tree for one in (a, b))
     start = read_region(arguments["start"], facts)
-    if facts.tiles[a.buffer].is_scalar:
-        scanned: ast.expr = values
-        factor = factors
-    else:
-        names = [lowering.names.fresh(one) for one in ("factor", "scanned")]
-        lowering.emit(
-            "factor, scanned = tl.associative_scan((a, b), axis, _chained)",
-            factor=names[0],
-            scanned=names[1],
-            a=factors,
-            b=values,
-            axis=ast.Constant(axis),
-        )
-        factor, scanned = (ast.Name(one, ast.Load()) for one in names)
     if start is not None:
         first = cast(region_value(space, start), wide).tree
         if a.rank > 1:
             places: list[ast.expr] = [ast.Slice() for _ in range(a.rank)]
             places[axis] = ast.Constant(None)
             first = ast.Subscript(first, ast.Tuple(places, ast.Load()), ast.Load())
-        scanned = expr("factor * first + scanned", factor=factor, first=first, scanned=scanned)
+        begun = expr("factor * first + value", factor=factors, first=first, value=values)
+        if not facts.tiles[a.buffer].is_scalar:
+            # Triton holds the elements of short scans in one thread, where this is no work.
+            lanes = lowering.lanes(a.sizes[axis], a.extents[axis], axis, a.rank)
+            begun = expr("tl.where(lanes == 0, x, y)", lanes=lanes, x=begun, y=values)
+            begun = lowering.assign("begun", begun)
+        values = begun
+    scanned = values
+    if not facts.tiles[a.buffer].is_scalar:
+        scanned = expr(
+            "tl.associative_scan((a, b), axis, _chained)[1]",
+            a=factors,
+            b=values,
+            axis=ast.Constant(axis),
+        )
     write_region(space, target, cast(Value(scanned, wide), target.dtype), node)
 
 
