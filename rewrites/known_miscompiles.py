@@ -61,7 +61,8 @@ KNOWN_MISCOMPILES = (
         avoided_by="inline assembly makes four numbers at once and hides where they come from",
     ),
     Miscompile(
-        pattern="tl.dot(a, b) of 64 rows and more, with a computed 16-bit b of 32 columns",
+        pattern="tl.dot(a, b) of 64 rows and more, with a 16-bit b of 32 or 16 columns, after "
+        "a dot of wider factors",
         triton="3.6.0",
         targets=("cuda:90",),
         seen="(64, 512)ᵀ (64, 32) in bf16, 4 warps: relative error 8.8e-1, or an illegal address. "

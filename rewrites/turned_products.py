@@ -1,8 +1,8 @@
 """Which GEMMs are made as (bᵀ aᵀ)ᵀ, since ptxas may lose the address of their second factor.
 
-Hopper's instructions for 64 rows and more read factors from shared memory. Where a computed second
-factor of fewer than 64 columns lies where another factor lay before, ptxas 12.8 may read a register
-that nothing wrote (`known_miscompiles.py`). Fewer rows than 64 use the older instructions.
+Hopper's instructions for 64 rows and more read factors from shared memory. Where a second factor of
+fewer than 64 columns lies where a wider factor of another product lay before, ptxas 12.8 may read a
+register that nothing wrote (`known_miscompiles.py`). Fewer rows than 64 use the older instructions.
 """
 
 import ast
@@ -13,39 +13,61 @@ from rewrites.environment import lengths
 from rewrites.facts import Facts
 from rewrites.tree import base_name, walk
 
-# Rows that one instruction of a group of four warps computes; columns with a layout of their own.
+# Rows that one instruction of a group of four warps computes.
 GROUP_ROWS = 64
-WIDE_COLUMNS = 64
+# The bytes of rows in shared memory that are swizzled as one.
+WIDE = 128
 
 
 @dataclass(frozen=True)
 class _Product:
-    """A GEMM of whole matrices: its second factor, and the padded rows of its result."""
+    """A GEMM of whole matrices: its factors, and the padded rows of its result."""
 
     call: ast.Call
+    first: str
     second: str
     rows: int
+    is_first_turned: bool
 
 
 def turned_products(function: ast.FunctionDef, facts: Facts) -> frozenset[int]:
     """The calls to turn, by `id`."""
     if facts.target != "cuda:90":
         return frozenset()
-    computed = _computed(function, facts)
-    products = [made for node in walk(function) if (made := _product(node, facts)) is not None]
-    return frozenset(id(one.call) for one in products if _is_turned(one, computed, facts))
+    turned: set[int] = set()
+    for block in function.body:
+        if isinstance(block, ast.With):
+            turned |= _turned(block, facts)
+    return frozenset(turned)
 
 
-def _is_turned(product: _Product, computed: set[str], facts: Facts) -> bool:
-    second = facts.tiles[product.second]
-    is_narrow = lengths(second)[1] < WIDE_COLUMNS and bits(second.dtype) == 16
-    return product.rows >= GROUP_ROWS and is_narrow and product.second in computed
+def _turned(block: ast.With, facts: Facts) -> set[int]:
+    products = [made for node in walk(block) if (made := _product(node, facts)) is not None]
+    computed = _computed(block, facts)
+    shared = {one.second for one in products}
+    # A computed first factor stays in registers.
+    shared |= {one.first for one in products if one.is_first_turned or one.first not in computed}
+    widths = {_row_bytes(factor, facts) for factor in shared}
+    if len(widths) < 2:
+        return set()
+    return {id(one.call) for one in products if _is_turned(one, facts)}
 
 
-def _computed(function: ast.FunctionDef, facts: Facts) -> set[str]:
+def _is_turned(product: _Product, facts: Facts) -> bool:
+    is_16 = bits(facts.tiles[product.second].dtype) == 16
+    return product.rows >= GROUP_ROWS and is_16 and _row_bytes(product.second, facts) < WIDE
+
+
+def _row_bytes(factor: str, facts: Facts) -> int:
+    """The bytes of a row, up to those from which on the layout in shared memory is the same."""
+    tile = facts.tiles[factor]
+    return min(WIDE, lengths(tile)[1] * bits(tile.dtype) // 8)
+
+
+def _computed(block: ast.With, facts: Facts) -> set[str]:
     """The tiles that hold something else than what was copied from a tensor."""
     found: set[str] = set()
-    for node in walk(function):
+    for node in walk(block):
         match node:
             case ast.Assign(targets=[ast.Subscript() as target]) | ast.AugAssign(target=target):
                 found.add(base_name(target) or "")
@@ -64,5 +86,8 @@ def _product(node: ast.AST, facts: Facts) -> _Product | None:
             sides = facts.operators["gemm"].arguments(node)
             names = [side.id for key in "ABC" if isinstance(side := sides[key], ast.Name)]
             if len(names) == 3 and all(facts.tiles[name].rank == 2 for name in names):
-                return _Product(node, names[1], lengths(facts.tiles[names[2]])[0])
+                flag = sides["transpose_A"]
+                is_plain = isinstance(flag, ast.Constant) and not flag.value
+                rows = lengths(facts.tiles[names[2]])[0]
+                return _Product(node, names[0], names[1], rows, not is_plain)
     return None

@@ -51,11 +51,20 @@ def test_selective_scan_by_an_associative_scan_of_tiles(device):
     assert "tl.associative_scan(" in tiled.compile(*given).triton_source
 
 
-def test_selective_scan_holds_its_state_and_copies_ahead():
-    x, delta, A, B, C, *_ = operands(torch.float16, 1, 64, 64, 16)
-    kernel = scan_programs.selective_scan.compile(x, delta, A, B, C)
+@pytest.mark.parametrize(
+    ("channels", "tile"), [(64, "16 8"), (12288, "16 16"), (32768, "8 32")], ids=str
+)
+def test_selective_scan_holds_its_state_and_copies_ahead(channels, tile):
+    """Of many channels, each thread has one; of few, several threads share one."""
+    given = [T.Tensor(s, "float16") for s in ((1, 64, channels),) * 2]
+    given += [T.Tensor((channels, 16), "float32"), *(T.Tensor((1, 64, 16), "float16"),) * 2]
+    kernel = scan_programs.selective_scan.compile(*given)
     program = kernel.after("tile_operands")
-    assert program.count("T.Pipelined(L, num_stages=4)") == 1
+    length, columns = tile.split()
+    assert f"block_L = {length}\nblock_N = {columns}\n" in program
+    assert "threads=32" in program
+    assert program.count("T.Pipelined(T.ceildiv(L, block_L), num_stages=3)") == 1
+    assert "h_1 = T.alloc_fragment((block_L, E, block_N)" in program
     assert "T.alloc_shared" not in program
     # The power of e costs one product more.
     assert "tl.exp2(" in kernel.triton_source

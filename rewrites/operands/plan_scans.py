@@ -1,7 +1,7 @@
-"""How the axes of a program with scans are run over: columns by the grid, a scan index by index.
+"""How the axes of a program with scans are run over: columns by the grid, a scan in a loop.
 
-Each program is a warp that has some columns, and holds the state of each of them in registers. What
-is reduced for each column, such as the state's own dimension, lies in few threads.
+Each program is a warp that has some columns, and goes along what is scanned index by index; where a
+column has a state, in short tiles, whose indices and states lie in few threads.
 """
 
 import ast
@@ -22,6 +22,13 @@ WARP = 32
 COLUMNS = 64
 # Of a state, a thread holds so many elements.
 STATE = 64
+# Of a tile of states, a thread holds so many elements, for so many indices at most.
+TILE_OF_STATES = 128
+LONGEST = 16
+# So many programs for each multiprocessor make it busy.
+PROGRAMS = 4
+# Tiles of states are loaded so far ahead.
+STAGES = 3
 # From so many warps on, a GPU is busy, and a thread may have several columns.
 MANY_WARPS = 8192
 # At most so many elements are reduced for each column.
@@ -61,6 +68,8 @@ class _Planning:
         self.plan.scanned = set(self.scanned)
         if self._are_rows():
             self._rows()
+        elif self._are_states_of_columns():
+            self._states()
         elif self._are_tiles():
             self._tiles()
         else:
@@ -103,6 +112,51 @@ class _Planning:
             if how not in ("sum", "max") or not is_inner or axis.size.value > WHOLE_ROW:
                 return False
         return not self.whole and not any(map(self.said.tile, self.scanned))
+
+    def _are_states_of_columns(self) -> bool:
+        """Whether each column has a recurrence of a state, and columns lie side by side."""
+        are_linear = all(how_scanned(term)[0] == "linear" for term in self.scans)
+        is_one = len(self.scanned) == 1 and bool(self.whole) and bool(self.columns)
+        return is_one and are_linear and self._are_columns_inner() and self._state() <= STATE
+
+    def _state(self) -> int:
+        """The elements that are reduced for each column at each index."""
+        state = 1
+        for axis in self.whole:
+            state *= next_power_of_two(axis.size.value)
+        return state
+
+    def _states(self) -> None:
+        """Short tiles of columns, whose states a thread has for some indices in registers.
+
+        Triton lays threads along the last dimension of what it makes by broadcasting, so that the
+        columns come last: what is scanned and reduced is then in one thread. Few columns have
+        several threads each.
+        """
+        threads = self.schedule.threads or self.template.threads or WARP
+        (axis,) = self.scanned
+        inner = self.columns[-1]
+        share = TILE_OF_STATES * threads // self._state()
+        asked = self.said.tile(axis)
+        block = self.said.tile(inner) or self._columns_of(threads, share // (asked or 2))
+        length = asked or max(1, min(LONGEST, share // block, next_power_of_two(axis.size.value)))
+        places = {one: Place("grid", one.size) for one in self.columns[:-1]}
+        places[axis] = Place("stream", Size(length, f"block_{axis.size.name or 'L'}"))
+        places |= {one: Place("whole", one.size) for one in self.whole}
+        places[inner] = Place("grid", inner.size) if block == 1 else _tile(inner, block)
+        self.plan.places = places
+        self.plan.threads = threads
+        self.plan.num_stages = self.schedule.num_stages or STAGES
+
+    def _columns_of(self, threads: int, most: int) -> int:
+        """How many columns a program has: one for each thread, or less for enough programs."""
+        columns = 1
+        for axis in self.columns:
+            columns *= axis.size.value
+        block = min(threads, most)
+        while block > threads // 4 and columns // block < PROGRAMS * self.multiprocessors:
+            block //= 2
+        return max(1, min(block, next_power_of_two(self.columns[-1].size.value)))
 
     def _are_tiles(self) -> bool:
         """Whether a tile of what is scanned is loaded at once, and scanned in registers."""

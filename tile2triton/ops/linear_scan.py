@@ -103,7 +103,9 @@ def lower(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> None:
         begun = expr("factor * first + value", factor=factors, first=first, value=values)
         if not facts.tiles[a.buffer].is_scalar:
             # Triton holds the elements of short scans in one thread, where this is no work.
-            lanes = lowering.lanes(a.sizes[axis], a.extents[axis], axis, a.rank)
+            size = a.sizes[axis]
+            assert size is not None and a.extents is not None
+            lanes = lowering.lanes(size, a.extents[axis], axis, a.rank)
             begun = expr("tl.where(lanes == 0, x, y)", lanes=lanes, x=begun, y=values)
             begun = lowering.assign("begun", begun)
         values = begun
