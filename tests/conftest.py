@@ -5,6 +5,8 @@ from collections.abc import Callable
 import pytest
 import torch
 
+from tests.warm_process import WarmFamily
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -20,6 +22,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         devices = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
         marks = {"cpu": (), "cuda": (pytest.mark.cuda,)}
         metafunc.parametrize("device", [pytest.param(d, marks=marks[d]) for d in devices])
+
+
+@pytest.fixture(autouse=True)
+def warm_processes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compilers and scripts under check start at once, but for tests that are marked `cold`."""
+    if "cold" not in request.keywords:
+        monkeypatch.setattr("tile2triton.worker_process.Family", WarmFamily)
+        monkeypatch.setattr("tile2triton.checking.supervise.Family", WarmFamily)
 
 
 @pytest.fixture

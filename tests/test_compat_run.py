@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from tests.child_process import environment_of_a_child
+from tests.warm_process import run_warm
 
 pytestmark = pytest.mark.slow
 
@@ -86,6 +87,8 @@ def run(tmp_path):
     """Run Python with arguments in the folder of the test, without a GPU."""
 
     def run(*arguments, **settings):
+        if arguments[0] == "-m":
+            return run_warm(arguments[1:], tmp_path, **settings)
         environment = environment_of_a_child(CUDA_VISIBLE_DEVICES="", **settings)
         return subprocess.run(
             [sys.executable, *map(str, arguments)],

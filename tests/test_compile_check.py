@@ -93,6 +93,7 @@ def gemm(
     )
 
 
+@pytest.mark.cold
 def test_every_target_compiles_and_reports_what_it_takes():
     seen: list[KernelReport] = []
     reports = check(POINTERS, gemm(), progress=seen.append)

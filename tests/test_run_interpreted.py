@@ -1,11 +1,8 @@
 """`tile2triton run --interpret`: programs for GPUs, unchanged, on a machine without one."""
 
-import subprocess
-import sys
-
 import pytest
 
-from tests.child_process import environment_of_a_child
+from tests.warm_process import run_warm
 
 PROGRAM = """\
 import torch
@@ -154,14 +151,7 @@ def run(tmp_path):
     """Run `tile2triton run` with arguments in the folder of the test, where there is no GPU."""
 
     def run(*arguments):
-        return subprocess.run(
-            [sys.executable, "-m", "tile2triton", "run", *map(str, arguments)],
-            cwd=tmp_path,
-            env=environment_of_a_child(CUDA_VISIBLE_DEVICES=""),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return run_warm(["tile2triton", "run", *arguments], tmp_path)
 
     return run
 

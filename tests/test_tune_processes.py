@@ -44,6 +44,7 @@ def double(n, block=16, factor=2.0):
     return main
 
 
+@pytest.mark.cold
 def test_kernel_is_tuned_by_compilers_and_a_bench_of_their_own(monkeypatch, tmp_path):
     monkeypatch.setattr(tuning, "this_machine", lambda: H200)
     kernel = double(100)
