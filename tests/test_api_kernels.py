@@ -538,11 +538,18 @@ def test_out_idx_that_names_no_tensor_is_refused():
 
 def test_factory_without_a_kernel_is_refused():
     @tile2triton.kernel
-    def factory(n):
-        return n
+    def factory(n, make):
+        return make(n)
 
     with pytest.raises(tile2triton.Error, match="returned no kernel"):
-        factory(3)
+        factory(3, int)
+
+    @tile2triton.kernel
+    def number(n):
+        return n
+
+    with pytest.raises(tile2triton.Error, match="returns a function under"):
+        number(3)
 
 
 def test_outputs_must_be_returned():

@@ -13,6 +13,7 @@ from tile2triton.frontend.compiled import CompiledKernel
 from tile2triton.frontend.eager import EagerKernel
 from tile2triton.frontend.eager_declarations import uses_language, uses_whole_operands
 from tile2triton.frontend.environment import capture
+from tile2triton.frontend.factories import makes_kernels
 from tile2triton.frontend.lazy import LazyKernel
 from tile2triton.frontend.operand_kernel import OperandKernel
 from tile2triton.frontend.options import Options, checked_options, resolved_target
@@ -85,9 +86,11 @@ def make_kernel(function: Callable[..., Any], options: Options, frame: FrameType
     captured = capture(function, frame)
     if uses_language(captured):
         return EagerKernel(captured, options)
-    if uses_whole_operands(captured):
+    is_factory = makes_kernels(captured.function, captured.values)
+    if is_factory is False or (is_factory is None and uses_whole_operands(captured)):
         return OperandKernel(captured, options)
-    return LazyKernel(captured.function, options)
+    program = OperandKernel(captured, options) if is_factory is None else None
+    return LazyKernel(captured.function, options, program)
 
 
 def compile(

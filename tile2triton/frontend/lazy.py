@@ -13,6 +13,8 @@ from tile2triton.diagnostics import ArgumentError, Diagnostic, TileError
 from tile2triton.frontend.cache_keys import cache_key
 from tile2triton.frontend.compiled import CompiledKernel
 from tile2triton.frontend.decisions import noting
+from tile2triton.frontend.factories import makes_kernels
+from tile2triton.frontend.operand_kernel import OperandKernel
 from tile2triton.frontend.options import Options
 from tile2triton.frontend.prim_func import PrimFunc
 from tile2triton.frontend.statics import named
@@ -30,16 +32,56 @@ class LazyKernel(TileLangFactory):
 
     __name__: str
 
-    def __init__(self, function: Callable[..., Any], options: Options) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        options: Options,
+        program: OperandKernel | None = None,
+    ) -> None:
         functools.update_wrapper(self, function)
+        # What it is if it turns out to make no kernels, but to compute with tensors.
+        self._program = program
         self.function = function
         self.options = options
         self.signature = inspect.signature(function)
         self._kernels: dict[Hashable, CompiledKernel] = {}
         self._lock = threading.RLock()
 
-    def __call__(self, *arguments: Any, **keywords: Any) -> CompiledKernel:
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """The kernel for these parameters, made once. Raises `TileError` for a wrong kernel."""
+        program = self._computing(arguments, keywords)
+        if program is not None:
+            return program(*arguments, **keywords)
+        return self.compile(*arguments, **keywords)
+
+    def reference(self, *arguments: Any, **keywords: Any) -> Any:
+        """What a call means, of a function that turns out to compute with tensors."""
+        program = self._computing(arguments, keywords)
+        if program is None:
+            raise AttributeError("a factory's kernels have reference meanings, but it has none")
+        return program.reference(*arguments, **keywords)
+
+    def _computing(
+        self, arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> OperandKernel | None:
+        """The program on whole operands that this is, where it makes no kernels.
+
+        It must not run on tensors: it would change them.
+        """
+        values = (*arguments, *keywords.values())
+        if self._program is None or not any(
+            hasattr(value, "shape") and hasattr(value, "dtype") for value in values
+        ):
+            return None
+        captured = self._program.captured
+        is_factory = makes_kernels(captured.function, captured.values)
+        return None if is_factory else self._program
+
+    def compile(self, *arguments: Any, **keywords: Any) -> CompiledKernel:
+        """The kernel for these parameters. Raises `TileError` for a wrong kernel."""
+        computing = self._computing(arguments, keywords)
+        if computing is not None:
+            return computing.compile(*arguments, **keywords)
         bound = self._bound(arguments, keywords)
         key = tuple((name, cache_key(value)) for name, value in bound.arguments.items())
         with self._lock:
@@ -49,13 +91,12 @@ class LazyKernel(TileLangFactory):
                 kernel = self._kernels[key] = CompiledKernel(program, self.options)
         return kernel
 
-    compile = __call__
-
     def scheduled(self, schedule: Schedule) -> LazyKernel:
         """The same factory, whose kernels run as another schedule says where it says something."""
         said = rescheduled(self.options.schedule, schedule)
         function = with_tiles(self.function, said)
-        return LazyKernel(function, dataclasses.replace(self.options, schedule=said))
+        program = None if self._program is None else self._program.scheduled(schedule)
+        return LazyKernel(function, dataclasses.replace(self.options, schedule=said), program)
 
     def get_tir(self, *arguments: Any, **keywords: Any) -> PrimFunc:
         """The T.prim_func for these parameters, which `tile2triton.compile` takes."""
@@ -63,7 +104,7 @@ class LazyKernel(TileLangFactory):
 
     def get_kernel_source(self, *arguments: Any, **keywords: Any) -> str:
         """The Triton source of the kernel for these parameters."""
-        return self(*arguments, **keywords).triton_source
+        return self.compile(*arguments, **keywords).triton_source
 
     def _bound(
         self, arguments: tuple[Any, ...], keywords: dict[str, Any]

@@ -122,7 +122,8 @@ class OperandKernel(TileLangFactory):
         if not any(hasattr(value, "shape") for value in bound.arguments.values()):
             raise self._wrong_call(
                 "none of the arguments is a tensor",
-                "call it with tensors, or compile it with T.Tensor(shape, dtype)",
+                "call it with tensors, or compile it with T.Tensor(shape, dtype); a factory of "
+                "kernels returns a function under @T.prim_func",
             )
         return dict(bound.arguments)
 
