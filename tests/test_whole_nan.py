@@ -93,6 +93,11 @@ def test_the_greatest_stand_in_the_order_of_their_indices(kind, schedule, device
 
 
 @tile2triton.kernel
+def summed(x):
+    return T.log_sum_exp(x)
+
+
+@tile2triton.kernel
 def largest_of_tiles(x):
     greatest = T.full((x.shape[1],), -math.inf)
     for i in range(0, x.shape[0], 4):
@@ -121,3 +126,11 @@ def test_a_split_maximum_keeps_a_nan(device):
 
     x = rows(width=200)
     check(greatest, [x], x.double().amax(-1), device)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=["whole", "tiles"])
+def test_the_logarithm_of_a_sum_with_infinity_is_infinite(schedule, device, poisoned):
+    x = normal(4, 40, dtype=torch.float32)
+    x[0, 30] = x[1, 0] = x[1, 39] = x[2, 5] = math.inf
+    x[1, 3], x[2, 8], x[3] = -math.inf, math.nan, -math.inf
+    check(summed.scheduled(schedule or Schedule()), [x], x.double().logsumexp(-1), device)

@@ -1,5 +1,7 @@
 """The tiles of programs on whole operands: as tensor cores and the chip's memory want them."""
 
+import re
+
 import pytest
 import torch
 
@@ -7,6 +9,7 @@ import tile2triton
 import tile2triton.language as T
 from tests.test_whole_operands import attended, attention, check, normal
 from tile2triton import Schedule
+from tile2triton.compile_check import check_all
 
 
 @tile2triton.kernel
@@ -50,3 +53,75 @@ def test_a_persistent_program_loads_once_what_all_rows_share(n, device):
     expected = wide * (wide.square().mean(-1, keepdim=True) + 1e-6).rsqrt() * w.double()
     kernel = weighted_norm.scheduled(Schedule(persistent=2))
     check(kernel, [x, w], expected * w.double().sum(), device)
+
+
+@tile2triton.kernel
+def attends(Q, K, V):
+    return T.gemm(T.softmax(T.gemm(Q, K, transpose_B=True)), V)
+
+
+@tile2triton.kernel
+def product(A, B):
+    return T.gemm(A, B, transpose_B=False)
+
+
+@tile2triton.kernel
+def gated(X, W, V):
+    return T.silu(T.gemm(X, W, transpose_B=False)) * T.gemm(X, V, transpose_B=False)
+
+
+@tile2triton.kernel
+def activated(A, B, b):
+    return T.gelu(T.gemm(A, B, transpose_B=False) + b)
+
+
+def heads(d, dtype="float16"):
+    return [T.Tensor((16, 4096, d), dtype)] * 3
+
+
+def matrices(count, size=4096, dtype="float16"):
+    return [T.Tensor((size, size), dtype)] * count
+
+
+SMALL = [T.Tensor((300, 70), "float16"), T.Tensor((70, 130), "float16"), T.Tensor((130,))]
+CASES = [
+    # What was tuned on a GPU, and fits.
+    (product, matrices(2, 8192), "cuda:90", (128, 256, 64, 3, 8)),
+    (product, matrices(2, 8192), "cuda:80", (128, 128, 32, 3, 4)),
+    (product, matrices(2, 8192), "hip:gfx942", (128, 128, 64, 2, 4)),
+    (attends, heads(128), "cuda:90", (128, 128, 2, 8)),
+    (attends, heads(128), "cuda:80", (128, 64, 2, 4)),
+    (attends, heads(64), "cuda:90", (128, 128, 2, 8)),
+    # Two accumulators, or one of long rows.
+    (gated, matrices(3), "cuda:90", (128, 128, 64, 3, 8)),
+    (gated, matrices(3), "cuda:80", (128, 64, 32, 3, 4)),
+    (attends, heads(256), "cuda:90", (128, 64, 2, 8)),
+    (attends, heads(256), "cuda:80", (64, 64, 2, 4)),
+    (attends, heads(256), "hip:gfx942", (64, 64, 2)),
+    # Wide elements.
+    (attends, heads(128, "float32"), "cuda:90", (128, 64, 2, 8)),
+    (product, matrices(2, dtype="float32"), "cuda:90", (128, 256, 32, 2, 8)),
+    (product, matrices(2, dtype="float64"), "cuda:90", (128, 128, 16, 3, 8)),
+    # Tiles of 256 or 128 columns would compute nearly as many behind the end.
+    (activated, SMALL, "cuda:90", (128, 64, 64, 3, 4)),
+]
+
+
+@pytest.mark.parametrize(("kernel", "operands", "target", "expected"), CASES)
+def test_default_tiles_fit_and_tuned_ones_stay(kernel, operands, target, expected):
+    text, facts = kernel.compile(*operands).emitted_for(target)
+    tiles = [value for name, value in facts.constants.items() if name.startswith("block_")]
+    # The stages of the loops, then the warps; those of the launch itself say nothing.
+    said = re.findall(r"num_(?:stages|warps)=(\d+)", text)[:-1]
+    assert (*tiles, *map(int, said)) == expected
+
+
+@pytest.mark.compile
+def test_default_tiles_compile_without_spilling():
+    chosen = [case for case in CASES if case[0] is not product and case[1] is not SMALL]
+    modules = [
+        (*one.compile(*operands).emitted_for(name), name) for one, operands, name, _ in chosen
+    ]
+    for result in check_all(modules, seconds=300):
+        assert result.problem is None
+        assert result.spills <= 64

@@ -8,6 +8,7 @@ from rewrites.dtypes import BY_NAME
 from rewrites.environment import next_power_of_two
 from rewrites.errors import refuse
 from rewrites.facts import Facts
+from rewrites.operands.fitting import Fitting
 from rewrites.operands.obeyed import Said
 from rewrites.operands.online import planned
 from rewrites.operands.places import Output, Place, Plan, axes_of
@@ -43,6 +44,11 @@ def _even(axis: Axis) -> int:
     return axis.size.value & -axis.size.value
 
 
+def _covered(size: int, block: int) -> int:
+    """How long the tiles are together that cover an extent."""
+    return -(-size // block) * block
+
+
 def plan_of(outputs: list[Output], facts: Facts, function: ast.AST) -> Plan:
     """A plan, by the schedule in the facts; an error where the program is no one kernel."""
     return _Planning(outputs, facts, function).made()
@@ -69,10 +75,11 @@ class _Planning:
         self.exact = _parted(outputs)
         self.blocks: dict[Axis, int] = {}
         self.roles: dict[Axis, str] = {}
-        self.multiprocessors = facts.multiprocessors
+        self.facts = facts
         self.template = facts.templates.get(self.kind(), Schedule())
         self.said = Said.of(facts, {one: self.letter(one) for one in self._all()}, function)
         self.schedule = facts.schedule.over(self.template)
+        self.stages = self.schedule.num_stages or self.plan.num_stages
 
     def kind(self) -> str:
         """What sort of program it is, which chooses the defaults of its schedule."""
@@ -94,8 +101,8 @@ class _Planning:
         if not self.dots:
             self._tile_rows(roles)
         sizes = self._block_sizes(roles)
-        if self.dots and self.said.schedule.threads is not None:
-            self._fit_registers(roles, sizes, self.said.schedule.threads)
+        if self.dots:
+            self._fit(roles, sizes)
         for axis in self._ordered():
             self.plan.places[axis] = Place(roles[axis], sizes[axis])
         for axis, place in self.plan.places.items():
@@ -274,7 +281,21 @@ class _Planning:
         sides = [side for dot in self.dots for side in dot.operands]
         return 32 if any(BY_NAME[side.dtype].bits == 8 for side in sides) else 16
 
-    def _fit_registers(self, roles: dict[Axis, str], sizes: dict[Axis, Size], threads: int) -> None:
+    def _fit(self, roles: dict[Axis, str], sizes: dict[Axis, Size]) -> None:
+        """Make default tiles shorter, and pipelines, that would not fit into the chip."""
+        free = [axis for axis in self._all() if self.said.tile(axis) is None]
+        said = self.said.schedule
+        if said.threads is not None:
+            self._fit_accumulators(roles, sizes, said.threads)
+        fitting = Fitting(
+            self.plan.outputs, roles, self.facts, lambda own: self._threads_of(roles, own)
+        )
+        is_free = said.num_stages is None
+        self.stages = fitting.fitted(sizes, self.stages, free, is_free)
+
+    def _fit_accumulators(
+        self, roles: dict[Axis, str], sizes: dict[Axis, Size], threads: int
+    ) -> None:
         """Halve default tiles whose accumulator would not fit into so few threads' registers."""
         tiled = [axis for axis in reversed(self.axes) if roles[axis] == "tile"]
         free = [axis for axis in tiled if self.said.tile(axis) is None]
@@ -283,6 +304,17 @@ class _Planning:
             while elements > ACCUMULATOR * threads and sizes[axis].value > 64:
                 sizes[axis] = dataclasses.replace(sizes[axis], value=sizes[axis].value // 2)
                 elements //= 2
+
+    def _threads_of(self, roles: dict[Axis, str], sizes: dict[Axis, Size]) -> int:
+        """The threads of a program with products, for tiles of some sizes."""
+        if self.said.schedule.threads is not None:
+            return self.said.schedule.threads
+        tiles = [dot.axes for dot in self.dots] + [frozenset(self.axes)]
+        elements = max(
+            math.prod(sizes[axis].value for axis in axes if roles[axis] not in ("grid", "step"))
+            for axes in tiles
+        )
+        return min(self.template.threads or 256, max(128, elements // 64))
 
     def _longest(self, axis: Axis) -> int:
         """How many elements along an axis a loop without matrix products takes at once."""
@@ -316,7 +348,18 @@ class _Planning:
                 # The default is for elements of 16 bits.
                 most = most * 16 // BY_NAME[self.dots[0].operands[0].dtype].bits
         least = self._least() if self.dots else 1
-        return max(least, min(most, next_power_of_two(axis.size.value)))
+        longest = max(least, min(most, next_power_of_two(axis.size.value)))
+        return self._covering(axis, longest) if self.dots and axis in self.axes else longest
+
+    def _covering(self, axis: Axis, longest: int) -> int:
+        """A tile size that covers an extent of less than two such tiles with little behind it."""
+        size, shortest = axis.size.value, min(longest, 64)
+        if size >= 2 * longest:
+            return longest
+        block = longest
+        while block > shortest and 4 * size < 3 * _covered(size, block):
+            block //= 2
+        return block if _covered(size, block) < _covered(size, longest) else longest
 
     def letter(self, axis: Axis) -> str:
         """What an extent is to the matrix products: "m", "n" or "k"; without products, ""."""
@@ -325,14 +368,6 @@ class _Planning:
         if axis in self.bound:
             return "n" if self.kind() == "attention" else "k"
         return {"left": "m", "right": "n"}.get(self._side(axis), "")
-
-    def _product_elements(self) -> int:
-        """The elements of the largest tile that a product fills."""
-        places = self.plan.places
-        return max(
-            math.prod(places[axis].block.value for axis in dot.axes if places[axis].has_lanes)
-            for dot in self.dots
-        )
 
     def _splits(self) -> dict[Axis, int]:
         found: dict[Axis, int] = {}
@@ -374,22 +409,18 @@ class _Planning:
 
     def _set_launch(self) -> None:
         schedule, plan = self.schedule, self.plan
-        elements = 1
-        for axis in self.axes:
-            if plan.places[axis].has_lanes:
-                elements *= plan.places[axis].block.value
         if self.dots:
-            elements = max(elements, self._product_elements())
-            plan.threads = min(self.template.threads or 256, max(128, elements // 64))
+            sizes = {axis: place.block for axis, place in plan.places.items()}
+            plan.threads = self._threads_of(self.roles, sizes)
         else:
-            for axis in self.bound:
-                elements *= plan.places[axis].block.value
-            plan.threads = min(512, max(128, next_power_of_two(elements) // 16))
+            tiled = [axis for axis in self.axes if plan.places[axis].has_lanes]
+            lanes = [plan.places[axis].block.value for axis in (*tiled, *self.bound)]
+            plan.threads = min(512, max(128, next_power_of_two(math.prod(lanes)) // 16))
         plan.swizzle = self.said.schedule.swizzle
         if len([one for one in plan.places.values() if one.role == "tile"]) > 1:
             plan.swizzle = schedule.swizzle
         if schedule.programs is not None:
-            plan.programs = schedule.programs or self.multiprocessors
+            plan.programs = schedule.programs or self.facts.multiprocessors
         plan.splits = self._splits()
         plan.threads = self.said.schedule.threads or plan.threads
-        plan.num_stages = schedule.num_stages or plan.num_stages
+        plan.num_stages = self.stages

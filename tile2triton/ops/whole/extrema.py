@@ -156,9 +156,9 @@ def reference_argmin(x: Any, axis: int = -1, keepdims: bool = False) -> Any:
 
 def reference_topk(x: Any, k: int, axis: int = -1) -> Any:
     x = np.asarray(x)
-    # NaN stands before all numbers.
-    keys = (-np.nan_to_num(x.astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf), x == x)
-    order = np.lexsort(keys, axis=axis)
+    # NaN stands before all numbers. Of whole numbers, ~x falls as x grows, and is exact.
+    falling = -np.nan_to_num(x, posinf=np.inf, neginf=-np.inf) if x.dtype.kind == "f" else ~x
+    order = np.lexsort((falling, x == x), axis=axis)
     indices = np.take(order, range(k), axis=axis)
     return np.take_along_axis(x, indices, axis), indices.astype(np.int32)
 

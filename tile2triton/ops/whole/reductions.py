@@ -176,9 +176,9 @@ def make_log_sum_exp(making: Making, x: Operand, axis: Any = -1, keepdims: bool 
     peak = peak if keepdims else making.reduced("max", powers, over, keepdims=False)
     total = making.hinted(making.reduced("sum", weights, over, keepdims), "row_sum")
     sums = making.pointwise("+", making.pointwise("T.log2", total), peak)
-    hidden = making.pointwise("==", peak, -math.inf, dtype="bool")
-    # Where all is -inf, so is the result, which -inf - -inf would make NaN.
-    known = making.pointwise("T.if_then_else", hidden, -math.inf, sums, dtype=sums.dtype)
+    is_infinite = making.pointwise("==", making.pointwise("T.abs", peak), math.inf, dtype="bool")
+    # Where the greatest is infinite, so is the result, which inf - inf would make NaN.
+    known = making.pointwise("T.if_then_else", is_infinite, peak, sums, dtype=sums.dtype)
 
     def at(indices: Indices) -> Any:
         greatest = peak.at(indices)
