@@ -18,7 +18,7 @@ from tile2triton.frontend.lazy import LazyKernel
 from tile2triton.frontend.operand_kernel import OperandKernel
 from tile2triton.frontend.options import Options, checked_options, resolved_target
 from tile2triton.frontend.prim_func import PrimFunc
-from tile2triton.schedule import Schedule, scheduled
+from tile2triton.schedule import Schedule, as_schedule, beside, scheduled
 from tile2triton.schedule.tiles import with_tiles
 from tile2triton.tune.autotune import AutotunedKernel, under_kernel
 
@@ -60,7 +60,8 @@ def kernel(
     """
     frame = sys._getframe(1)
     options = checked_options(out_idx, target, recorded)
-    options = dataclasses.replace(options, schedule=schedule)
+    if schedule is not None:
+        options = dataclasses.replace(options, schedule=as_schedule(schedule))
     if function is None:
         return lambda function: make_kernel(function, options, frame)
     return make_kernel(function, options, frame)
@@ -77,10 +78,8 @@ def make_kernel(function: Callable[..., Any], options: Options, frame: FrameType
         raise ArgumentError(Diagnostic("T2T414", message, hint=hint))
     if isinstance(function, AutotunedKernel):
         raise under_kernel(function)
-    said = scheduled(function)
-    if said is not None:
-        whole = said if options.schedule is None else said | options.schedule
-        options = dataclasses.replace(options, schedule=whole)
+    whole = beside(scheduled(function), options.schedule)
+    options = dataclasses.replace(options, schedule=whole)
     if options.schedule is not None:
         function = with_tiles(function, options.schedule)
     captured = capture(function, frame)

@@ -1858,4 +1858,22 @@ CATALOGUE: dict[str, Entry] = {
         wrong='T.split("m", 2)',
         right='T.split("k", 2)',
     ),
+    "T2T880": Entry(
+        title="No such mask",
+        explanation=(
+            "The mask of T.softmax is T.causal, which is of rows and columns, or an operand that "
+            "is True where elements count."
+        ),
+        wrong='T.softmax(S, mask="causal_upper")',
+        right="T.softmax(S, mask=T.causal)",
+    ),
+    "T2T881": Entry(
+        title="A program on whole operands that calls itself",
+        explanation=(
+            "A kernel that is called in another one becomes a part of it, so that a kernel cannot "
+            "be called in itself, directly or by way of others."
+        ),
+        wrong="def f(X):\n    return f(T.relu(X))",
+        right="def f(X):\n    for _ in range(3):\n        X = T.relu(X)\n    return X",
+    ),
 }

@@ -259,6 +259,13 @@ class Making:
 
     def dimension(self, operand: Whole, axis: int) -> int:
         """The number of a dimension, counted from the first."""
+        if isinstance(axis, bool) or not isinstance(axis, int):
+            raise self.refuse(
+                "T2T808",
+                f"an axis is a whole number, not {axis!r}",
+                (f"{self.said(operand)}: {operand.shape_text}",),
+                "write axis=-1",
+            )
         if not -operand.rank <= axis < operand.rank:
             raise self.refuse(
                 "T2T808",
@@ -267,14 +274,14 @@ class Making:
             )
         return axis % operand.rank
 
-    def dimensions(self, operand: Whole, axis: int | Sequence[int] | None) -> list[int]:
+    def dimensions(self, operand: Whole, axis: int | tuple[int, ...] | None) -> list[int]:
         """The numbers of one dimension, of several, or of all."""
         if axis is None:
             return list(range(operand.rank))
-        several = (axis,) if isinstance(axis, int) else axis
+        several = axis if isinstance(axis, tuple) else (axis,)
         return sorted({self.dimension(operand, one) for one in several})
 
-    def count(self, operand: Whole, axis: int | Sequence[int] | None) -> Whole:
+    def count(self, operand: Whole, axis: int | tuple[int, ...] | None) -> Whole:
         """How many elements there are along dimensions."""
         sizes = [operand.shape[at] for at in self.dimensions(operand, axis)]
         counts = [self.extent(size) for size in sizes if size != ONE] or [self.extent(ONE)]

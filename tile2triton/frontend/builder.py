@@ -71,6 +71,8 @@ class Builder:
         # What makes the whole operands of a program without T.Kernel.
         self.making = Making()
         self.takes_operands = False
+        # The programs on whole operands that are being traced, one called by the other.
+        self.running: list[Any] = []
         # Parameters that are stored to, with the operand that holds their value.
         self.updates: dict[str, Any] = {}
         # The T.Kernel that is open.

@@ -95,9 +95,15 @@ def unknown_name(node: ast.Attribute, filename: str, language: ModuleType) -> Di
 def executable(prepared: Prepared, environment: dict[str, Any]) -> Callable[..., Any]:
     """The instrumented function, to be called with a tracer and its arguments."""
     assert prepared.code is not None, "functions with problems are reported before"
+    name = prepared.source.tree.name
+    known = name in environment
+    # To the function itself its name means what it means around it: the kernel or macro.
+    before = environment.get(name)
     exec(prepared.code, environment)
-    function = environment[prepared.source.tree.name]
+    function = environment[name]
     assert callable(function)
+    if known:
+        environment[name] = before
     return function  # type: ignore[no-any-return]
 
 

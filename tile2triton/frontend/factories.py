@@ -80,7 +80,7 @@ def _is_maker(decorator: ast.expr) -> bool:
 def _is_made_by(node: ast.AST, scope: _Scope, seen: set[int]) -> bool | None:
     """Whether a kernel comes from this name or call; None for a call of what is not known."""
     if isinstance(node, ast.Name):
-        return type(scope.get(node.id)).__name__ in _MADE
+        return _is_kernel(scope.get(node.id), seen)
     if not isinstance(node, ast.Call):
         return False
     match node.func:
@@ -96,6 +96,14 @@ def _is_made_by(node: ast.AST, scope: _Scope, seen: set[int]) -> bool | None:
     return False
 
 
+def _is_kernel(value: Any, seen: set[int]) -> bool | None:
+    """Whether a value is a kernel, or makes some; a program on whole operands does neither."""
+    program = getattr(value, "undecided", None) if type(value).__name__ in _MADE else None
+    if program is not None:
+        return _makes(program.captured.function, program.captured.values, seen)
+    return type(value).__name__ in _MADE
+
+
 def _called(value: Any, seen: set[int]) -> bool | None:
     """Whether a call of this value makes a kernel."""
     if isinstance(value, MethodType):
@@ -103,7 +111,7 @@ def _called(value: Any, seen: set[int]) -> bool | None:
     if isinstance(value, FunctionType):
         return is_users(value.__code__.co_filename) and _makes(value, {}, seen)
     if type(value).__name__ in _MADE:
-        return True
+        return _is_kernel(value, seen)
     # An object of a class of the user's may be anything.
     module = inspect.getmodule(value) if isinstance(value, type) else None
     return None if module is not None and is_users(getattr(module, "__file__", "<")) else False

@@ -40,7 +40,7 @@ class LazyKernel(TileLangFactory):
     ) -> None:
         functools.update_wrapper(self, function)
         # What it is if it turns out to make no kernels, but to compute with tensors.
-        self._program = program
+        self.undecided = program
         self.function = function
         self.options = options
         self.signature = inspect.signature(function)
@@ -69,13 +69,13 @@ class LazyKernel(TileLangFactory):
         It must not run on tensors: it would change them.
         """
         values = (*arguments, *keywords.values())
-        if self._program is None or not any(
+        if self.undecided is None or not any(
             hasattr(value, "shape") and hasattr(value, "dtype") for value in values
         ):
             return None
-        captured = self._program.captured
+        captured = self.undecided.captured
         is_factory = makes_kernels(captured.function, captured.values)
-        return None if is_factory else self._program
+        return None if is_factory else self.undecided
 
     def compile(self, *arguments: Any, **keywords: Any) -> CompiledKernel:
         """The kernel for these parameters. Raises `TileError` for a wrong kernel."""
@@ -95,7 +95,7 @@ class LazyKernel(TileLangFactory):
         """The same factory, whose kernels run as another schedule says where it says something."""
         said = rescheduled(self.options.schedule, schedule)
         function = with_tiles(self.function, said)
-        program = None if self._program is None else self._program.scheduled(schedule)
+        program = None if self.undecided is None else self.undecided.scheduled(schedule)
         return LazyKernel(function, dataclasses.replace(self.options, schedule=said), program)
 
     def get_tir(self, *arguments: Any, **keywords: Any) -> PrimFunc:

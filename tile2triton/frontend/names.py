@@ -20,11 +20,14 @@ class Names:
         self._taken: set[str] = set()
         self._constants: dict[tuple[str, str], str] = {}
         self._counters: dict[tuple[str, str], str] = {}
+        # What names that are made later begin with.
+        self.kept_free = ""
 
     def claim(self, wanted: str) -> str:
         """A name that nothing else has."""
         name = wanted.lstrip("_") or "unused"
-        if keyword.iskeyword(name) or name in _RESERVED or not name[0].isalpha():
+        is_kept = name in _RESERVED or (self.kept_free and name.startswith(self.kept_free))
+        if keyword.iskeyword(name) or is_kept or not name[0].isalpha():
             name = f"{wanted}_" if wanted.isidentifier() and wanted[0].isalpha() else f"x{wanted}"
         candidate, count = name, 0
         while candidate in self._taken:

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from tile2triton.diagnostics import ArgumentError, Diagnostic
-from tile2triton.frontend.builder import active
+from tile2triton.frontend.builder import Builder, active
 from tile2triton.frontend.compiled import CompiledKernel
 from tile2triton.frontend.declarations import Dimensions
 from tile2triton.frontend.dtypes import kernel_dtype
 from tile2triton.frontend.environment import Captured
+from tile2triton.frontend.failures import failure
 from tile2triton.frontend.macros import Macro
 from tile2triton.frontend.operand_entries import entry_key, operand_entry
 from tile2triton.frontend.options import Options
@@ -58,8 +59,9 @@ class OperandKernel(TileLangFactory):
 
     def _called(self, *arguments: Any, **keywords: Any) -> Any:
         """A call whose arguments are new, or that is part of another kernel."""
-        if active() is not None and _has_operands((*arguments, *keywords.values())):
-            return self._macro(*arguments, **keywords)
+        builder = active()
+        if builder is not None and _has_operands((*arguments, *keywords.values())):
+            return self._inlined(builder, arguments, keywords)
         bound = self._bound(arguments, keywords)
         around = watched(self.captured.function)
         key = (
@@ -75,6 +77,23 @@ class OperandKernel(TileLangFactory):
             known = self._known[key] = kernel.launcher()
             self._remember(bound, known, around)
         return known(*(value for value in bound.values() if hasattr(value, "shape")))
+
+    def _inlined(
+        self, builder: Builder, arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> Any:
+        """A call in another kernel, of which it becomes a part."""
+        function = self.captured.function
+        if function in builder.running:
+            raise failure(
+                "T2T881",
+                f"`{function.__name__}` calls itself, so that it would be a part of itself",
+                hint="write a loop: for _ in range(n)",
+            )
+        builder.running.append(function)
+        try:
+            return self._macro(*arguments, **keywords)
+        finally:
+            builder.running.pop()
 
     def _remember(
         self, bound: dict[str, Any], launcher: Callable[..., Any], around: tuple[Watched, ...]

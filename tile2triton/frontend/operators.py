@@ -125,6 +125,7 @@ def _whole(
         raise failure(
             "T2T160", f"T.{name}: {error}", hint=f"its signature is T.{name}{bare(signature)}"
         ) from None
+    arguments, keywords = _with_dtype(signature, arguments, keywords)
     if operator.name in STORES:
         arguments = (arguments[0], added_in_loop(operator.name, *arguments))
     if operator.whole is not None and operator.whole.complete is not None:
@@ -137,6 +138,22 @@ def _whole(
     if operator.name in STORES:
         return stored(operator.name, arguments[0], call_store(operator, tree, *arguments))
     return call_whole(operator, tree, arguments, dict(keywords))
+
+
+def _with_dtype(
+    signature: inspect.Signature, arguments: tuple[Any, ...], keywords: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
+    """The arguments with an element type under its one name, whatever way it is written."""
+    names = list(signature.parameters)
+    own = {
+        key: dtype_name(one) if key == "dtype" and one is not None else one
+        for key, one in keywords.items()
+    }
+    given = tuple(
+        dtype_name(one) if name == "dtype" and one is not None else one
+        for name, one in zip(names, arguments, strict=False)
+    )
+    return (*given, *arguments[len(given) :]), own
 
 
 def _keyword_tree(value: Any) -> ast.expr:

@@ -126,6 +126,9 @@ class _Trace:
     def whole(self, arguments: dict[str, Any]) -> Program:
         builder = self.builder
         builder.takes_operands = True
+        builder.running.append(self.captured.function)
+        # The sizes of its tiles get their names when there are tiles.
+        builder.names.kept_free = "block_"
         with activated(builder), explained(builder):
             values: dict[str, Any] = {}
             tensors = [name for name, one in arguments.items() if isinstance(one, Outline)]
@@ -137,7 +140,7 @@ class _Trace:
                     values[name] = self.environment[name] = named(name, value)
                     self._set_down(name, value)
             result = self._run(values)
-            return whole_program(builder, self.tree, tensors, result)
+            return whole_program(builder, self.tree, list(self.names.values()), result)
 
     def _run(self, values: dict[str, Any]) -> Any:
         builder = self.builder

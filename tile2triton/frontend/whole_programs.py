@@ -193,7 +193,7 @@ def _names_of_extents(builder: Builder) -> dict[str, str]:
         if isinstance(extent, ast.Name)
     ]
     # No name that an extent is to have is one that another had: each tree is renamed once.
-    taken = {*facts.constants, *facts.tensors, *extents}
+    taken = {facts.name, *facts.constants, *facts.tensors, *extents}
     for name in dict.fromkeys(extents):
         first = sizes.name_of(name)
         if first not in chosen:

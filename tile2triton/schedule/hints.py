@@ -121,6 +121,12 @@ def _read_tile(**extents: Any) -> dict[str, Any]:
                 f"the tile along `{name}` is {number}, which is no power of two",
                 f"write T.tile({name}={1 << number.bit_length()})",
             )
+        alike = [one for one in extents if one.lower() == name.lower()]
+        if len(alike) > 1:
+            raise WrongHintError(
+                f"`{alike[0]}` and `{alike[1]}` are one extent, whose name has any case",
+                f"write T.tile({name}={number})",
+            )
     return {"tiles": dict(extents)}
 
 

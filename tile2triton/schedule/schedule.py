@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,12 @@ class Schedule:
     """
 
     def __init__(self, name: str = "", **annotations: Any) -> None:
+        if not isinstance(name, str):
+            raise failure(
+                "T2T870",
+                f"the name of a schedule is text, not {name!r}",
+                hint='write Schedule("gemm", warps=4), or leave it out',
+            )
         self.name = name
         self._said: dict[str, Any] = {}
         self._entries: dict[str, Any] = {}
@@ -47,6 +53,7 @@ class Schedule:
         return made
 
     def __or__(self, other: Schedule) -> Schedule:
+        as_schedule(other)
         made = Schedule(other.name or self.name)
         made._said = {**self._said, **other._said}
         made._entries = _merged(self._entries, other._entries)
@@ -145,7 +152,9 @@ class Schedule:
             arguments = tuple(value)
         else:
             arguments = (value,)
-        self._put(hint, value, read_hint(hint, arguments, keywords))
+        entries = read_hint(hint, arguments, keywords)
+        _refuse_twice(hint, self, entries)
+        self._put(hint, value, entries)
 
     def _put(self, hint: Hint, said: Any, entries: dict[str, Any]) -> None:
         self._said[hint.name] = said
@@ -192,33 +201,63 @@ def _said(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     return arguments[0] if len(arguments) == 1 else arguments or True
 
 
+def as_schedule(value: Any) -> Schedule:
+    """The schedule; an error for what is none."""
+    if isinstance(value, Schedule):
+        return value
+    shown = repr(value)
+    raise failure(
+        "T2T872",
+        f"`{shown if len(shown) <= 60 else type(value).__name__}` is no schedule",
+        hint='write tile2triton.Schedule(tile={"m": 64}, warps=4), or Schedule.read(path) for a '
+        "file's",
+    )
+
+
 def rescheduled(said: Schedule | None, schedule: Schedule) -> Schedule:
     """What was said before, and on top of it another schedule."""
-    if not isinstance(schedule, Schedule):
-        raise failure(
-            "T2T872",
-            f"`{schedule!r}` is no schedule"[:120],
-            hint='write tile2triton.Schedule(tile={"m": 64}, warps=4)',
-        )
-    return schedule if said is None else said | schedule
+    own = as_schedule(schedule)
+    return own if said is None else said | own
+
+
+def beside(said: Schedule | None, schedule: Schedule | None) -> Schedule | None:
+    """What annotations say and what a kernel's `schedule` says, neither of which wins."""
+    if said is None or schedule is None:
+        return schedule if said is None else said
+    for name, (one, two) in _clashes(said, schedule._entries):
+        if one != two:
+            raise failure(
+                "T2T871",
+                f"the schedule says {name} = {two}, where an annotation says {one}",
+                found=(repr(said), repr(schedule)),
+                hint="say it once; kernel.scheduled(schedule) is the same kernel run otherwise",
+            )
+    return said | schedule
+
+
+def _clashes(before: Schedule, entries: dict[str, Any]) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    """What is said twice: its name, and both values; extents have names in any case."""
+    for key, value in entries.items():
+        known = before._entries.get(key)
+        if isinstance(value, dict):
+            own = {name.lower(): size for name, size in (known or {}).items()}
+            for name, size in value.items():
+                if name.lower() in own:
+                    yield name, (own[name.lower()], size)
+        elif known is not None:
+            yield key, (known, value)
 
 
 def _refuse_twice(hint: Hint, before: Schedule, entries: dict[str, Any]) -> None:
     """Annotations stand in any order, so that none may say what another one says otherwise."""
-    for key, value in entries.items():
-        known = before._entries.get(key)
-        if isinstance(value, dict):
-            clash = {k: (known[k], v) for k, v in value.items() if known and k in known}
-        else:
-            clash = {} if known is None else {key: (known, value)}
-        for name, (one, two) in clash.items():
-            if one != two or hint.name in before._said:
-                raise failure(
-                    "T2T871",
-                    f"T.{hint.name} says {name} = {two}, where another annotation says {one}",
-                    found=(repr(before),),
-                    hint="say it once",
-                )
+    for name, (one, two) in _clashes(before, entries):
+        if one != two or hint.name in before._said:
+            raise failure(
+                "T2T871",
+                f"T.{hint.name} says {name} = {two}, where another annotation says {one}",
+                found=(repr(before),),
+                hint="say it once",
+            )
 
 
 def scheduled(function: Any) -> Schedule | None:

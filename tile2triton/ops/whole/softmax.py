@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from rewrites.operands.evaluate import check_operand
 from rewrites.operands.values import Making, Operand, Whole
 from tile2triton.ops.base import Operator, WholeForm
 
@@ -50,9 +51,19 @@ def _masked(making: Making, operand: Whole, scores: Whole, mask: Any) -> Whole:
 
 
 def _visible(making: Making, operand: Whole, mask: Any) -> Operand:
-    if mask != "causal":
+    if not isinstance(mask, str):
+        check_operand(making, mask, "T.softmax's mask")
         result: Operand = mask
         return result
+    if mask != "causal" or operand.rank < 2:
+        raise making.refuse(
+            "T2T880",
+            f"there is no mask {mask!r}"
+            if mask != "causal"
+            else "T.causal masks rows against columns, but the operand has one dimension",
+            (f"{making.said(operand)}: {operand.shape_text}",),
+            "write mask=T.causal, or an operand that is True where elements count",
+        )
     rows, columns = operand.shape[-2:]
     i = making.positions(operand.shape, operand.rank - 2)
     j = making.positions(operand.shape, operand.rank - 1)
