@@ -1779,6 +1779,32 @@ CATALOGUE: dict[str, Entry] = {
         wrong="T.linear_scan(a[0], b, h)",
         right="T.linear_scan(a, b, h)",
     ),
+    "T2T864": Entry(
+        title="Integers that no type holds together",
+        explanation=(
+            "A result has a type that holds every value of its operands. Nothing holds all of "
+            "uint64 and negative numbers, too."
+        ),
+        wrong="unsigned_64 + signed_8",
+        right='unsigned_64.to("int64") + signed_8',
+    ),
+    "T2T865": Entry(
+        title="Truth values have no difference",
+        explanation=(
+            "As in torch, neither `-` nor a sign is defined for what is True or False: it can mean "
+            "that two differ, that one is not so, or how they count."
+        ),
+        wrong="(x > 0) - (x < 0)",
+        right='(x > 0).to("int32") - (x < 0).to("int32")',
+    ),
+    "T2T866": Entry(
+        title="T.cumprod multiplies floats",
+        explanation=(
+            "Products of integers soon leave every type of them, and are computed as floats here."
+        ),
+        wrong="T.cumprod(counts)",
+        right='T.cumprod(counts.to("float32"))',
+    ),
     "T2T870": Entry(
         title="An annotation of a schedule is written wrong",
         explanation=(

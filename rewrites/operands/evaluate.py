@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rewrites.dtypes import is_float
+from rewrites.errors import RewriteError
 from rewrites.facts import Facts
 from rewrites.operands.terms import Extent, Size
 from rewrites.operands.values import Making, Operand, Whole
@@ -145,7 +146,7 @@ class Reader:
         if isinstance(op, ast.USub) and not isinstance(operand, Whole):
             return -operand
         self.making.node = tree
-        return self.making.pointwise("-x" if isinstance(op, ast.USub) else "~x", operand)
+        return signed(self.making, "-x" if isinstance(op, ast.USub) else "~x", operand)
 
     def _at(self, tree: ast.expr, symbol: str, *operands: Operand) -> Operand:
         self.making.node = tree
@@ -213,6 +214,8 @@ def arithmetic(making: Making, symbol: str, *operands: Operand) -> Operand:
     if symbol == "**":
         return _power(making, *operands)
     dtype = "bool" if symbol in COMPARING.values() else ""
+    if symbol == "-" and making.promoted(operands) == "bool":
+        raise _no_difference(making)
     if symbol == "/":
         dtype = making.promoted((*operands, 1.0))
         # Of whole numbers, too, there are fractions.
@@ -223,6 +226,21 @@ def arithmetic(making: Making, symbol: str, *operands: Operand) -> Operand:
     elif symbol == "//" and is_float(making.promoted(operands)):
         return making.pointwise("T.floor", arithmetic(making, "/", *operands))
     return making.pointwise(symbol, *operands, dtype=dtype)
+
+
+def signed(making: Making, symbol: str, operand: Operand) -> Operand:
+    """`-x` or `~x` of an operand."""
+    if symbol == "-x" and isinstance(operand, Whole) and operand.dtype == "bool":
+        raise _no_difference(making)
+    return making.pointwise(symbol, operand)
+
+
+def _no_difference(making: Making) -> RewriteError:
+    return making.refuse(
+        "T2T865",
+        "truth values have no sign and no difference",
+        hint='write ~x for not x, x ^ y where they differ, or count with x.to("int32")',
+    )
 
 
 def _power(making: Making, base: Operand, exponent: Operand) -> Operand:

@@ -17,6 +17,7 @@ def joined(making: Making, wholes: Sequence[Whole], dimension: int) -> Whole:
     making.fixed.update({size.name for size in sizes})
     total = Size(sum(size.value for size in sizes))
     dtype = making.promoted(wholes)
+    wholes = [making.as_integer(whole, dtype) for whole in wholes]
     starts = [sum(size.value for size in sizes[:at]) for at in range(len(sizes))]
 
     def element(indices: Indices) -> Term:

@@ -4,7 +4,7 @@ import ast
 import functools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from rewrites.dtypes import BY_NAME, is_float
 from rewrites.errors import RewriteError, refuse
@@ -132,6 +132,11 @@ class Making:
 
         return Whole(operand.shape, dtype, at)
 
+    def as_integer(self, operand: Whole, dtype: str) -> Whole:
+        """An operand that meets others of other types as integers of this type."""
+        is_same = is_float(dtype) or operand.dtype == dtype
+        return operand if is_same else self.cast(operand, dtype)
+
     # Element by element.
 
     def pointwise(self, operator: str, *operands: Operand, dtype: str = "") -> Whole:
@@ -142,8 +147,15 @@ class Making:
         shape = self.broadcast(operands)
         kept = dtype or self.promoted(operands)
 
+        common = self._common_integer(operands)
+
         def at(indices: Indices) -> Term:
             terms = tuple(self.element(operand, indices) for operand in operands)
+            if common and operator in _MIXING:
+                terms = tuple(
+                    self.terms.cast(term, common) if isinstance(one, Whole) else term
+                    for term, one in zip(terms, operands, strict=True)
+                )
             return self.terms.apply(operator, terms, self.dtype_of(operator, kept, terms))
 
         made = Whole(shape, kept, at)
@@ -175,6 +187,17 @@ class Making:
             for at in range(len(joined.parts))
         )
         return replace(made, parts=parts, along=made.rank - behind)
+
+    def _common_integer(self, operands: Sequence[Operand]) -> str:
+        """The type in which integers of several kinds meet, for elements know no signs of others'.
+
+        Those of one kind need none.
+        """
+        dtypes = {operand.dtype for operand in operands if isinstance(operand, Whole)}
+        if len({BY_NAME[dtype].kind for dtype in dtypes}) < 2 and dtypes != {"bool"}:
+            return ""
+        common = self.promoted(operands)
+        return common if BY_NAME[common].kind in ("int", "uint") else ""
 
     def dtype_of(self, operator: str, dtype: str, operands: tuple[Term, ...]) -> str:
         """The type in which an operator computes what is stored as `dtype`."""
@@ -229,7 +252,17 @@ class Making:
             return "float32" if any(isinstance(one, float) for one in numbers) else "int32"
         result = dtypes[0]
         for dtype in dtypes[1:]:
-            result = _wider(result, dtype)
+            wider = _wider(result, dtype)
+            if not wider:
+                raise self.refuse(
+                    "T2T864",
+                    f"no type of integers holds all of {result} and of {dtype}",
+                    tuple(f"{self.said(one)}: {one.dtype}" for one in operands if is_whole(one)),
+                    'convert one of them before: x.to("int64")',
+                )
+            result = wider
+        if result == "bool" and any(type(one) is not bool for one in numbers):
+            result = "int64"
         is_fraction = any(isinstance(one, float) for one in numbers)
         return "float32" if is_fraction and not is_float(result) else result
 
@@ -422,16 +455,33 @@ def axes_of_output(shape: Sequence[Size]) -> Iterator[Axis | None]:
         yield None if size == ONE else Axis(size, serial, False)
 
 
+def is_whole(operand: Any) -> TypeGuard[Whole]:
+    """Whether an operand is no number."""
+    return isinstance(operand, Whole)
+
+
+# Operators whose operands are of one type.
+_MIXING = (*"+-*/%&|^", "//", "<<", ">>", "<", "<=", ">", ">=", "==", "!=")
+_MIXING += ("T.max", "T.min", "T.maximum", "T.minimum")
+
+
 def _wider(left: str, right: str) -> str:
-    """The type that holds both, as torch promotes: kind first, float16 and bfloat16 to float32."""
+    """The type that holds both, as torch promotes; "" where there is none.
+
+    Floats are above integers, float16 and bfloat16 make float32, and integers of which some have a
+    sign get a bit for it.
+    """
     a, b = BY_NAME[left], BY_NAME[right]
-    if left == right:
+    if left == right or b.kind == "bool":
         return left
-    kinds = ("bool", "uint", "int", "float")
+    if a.kind == "bool":
+        return right
     if a.kind != b.kind and "float" in (a.kind, b.kind):
         return left if a.kind == "float" else right
-    if a.bits != b.bits:
+    if a.kind == b.kind:
+        if a.bits == b.bits:
+            return "float32"
         return left if a.bits > b.bits else right
-    if a.kind == "float":
-        return "float32"
-    return left if kinds.index(a.kind) > kinds.index(b.kind) else right
+    signed, unsigned = (a, b) if a.kind == "int" else (b, a)
+    bits = max(signed.bits, 2 * unsigned.bits)
+    return f"int{bits}" if bits <= 64 else ""

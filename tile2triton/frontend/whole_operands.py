@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from rewrites.errors import RewriteError
-from rewrites.operands.evaluate import BINARY, COMPARING, arithmetic, called
+from rewrites.operands.evaluate import BINARY, COMPARING, arithmetic, called, signed
 from rewrites.operands.terms import Extent, Size
 from rewrites.operands.values import Making, Whole
 from rewrites.operands.views import sliced
@@ -226,7 +226,7 @@ class WholeOperand:
 
     def __neg__(self) -> Any:
         tree = ast.UnaryOp(ast.USub(), self.tree)
-        return _made(tree, lambda making: making.pointwise("-x", self.read()))
+        return _made(tree, lambda making: signed(making, "-x", self.read()))
 
     def __invert__(self) -> Any:
         tree = ast.UnaryOp(ast.Invert(), self.tree)

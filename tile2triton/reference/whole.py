@@ -90,8 +90,21 @@ def _value(tree: ast.expr, facts: Facts, names: dict[str, Any]) -> Any:
             options = {one.arg: value(one.value) for one in keywords if one.arg}
             if form.whole is not None:
                 return form.whole.reference(*arguments, **options)
-            return form.reference(*(np.asarray(one) for one in arguments))
+            return form.reference(*_of_one_type(arguments))
     raise AssertionError(f"no expression of whole operands: {ast.unparse(tree)}")
+
+
+def _of_one_type(arguments: list[Any]) -> list[Any]:
+    """The operands of an operator of elements, integers of several types as one that holds all."""
+    dtypes = {one.dtype for one in arguments if isinstance(one, np.ndarray)}
+    arrays = [np.asarray(one) for one in arguments]
+    if len(dtypes) < 2 or not all(dtype.kind in "biu" for dtype in dtypes):
+        return arrays
+    common = np.result_type(*dtypes)
+    return [
+        array.astype(common) if isinstance(one, np.ndarray) else array
+        for one, array in zip(arguments, arrays, strict=True)
+    ]
 
 
 def _picked(operand: Any, indices: tuple[Any, ...]) -> Any:

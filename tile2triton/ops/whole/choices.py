@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from rewrites.operands.terms import Extent, Size
-from rewrites.operands.values import Making, Operand, Whole
+from rewrites.operands.values import Making, Operand, Whole, is_whole
 from tile2triton.ops.base import Operator, WholeForm
 from tile2triton.reference import values
 
@@ -44,6 +44,7 @@ def ones_like(x: Any, dtype: Any = None) -> Any:
 
 def make_where(making: Making, condition: Operand, a: Operand, b: Operand) -> Whole:
     dtype = making.promoted((a, b))
+    a, b = (making.as_integer(one, dtype) if is_whole(one) else one for one in (a, b))
     return making.pointwise("T.if_then_else", condition, a, b, dtype=dtype)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from rewrites.dtypes import BY_NAME, is_float
 from rewrites.operands.scans import recurrence, scanned
 from rewrites.operands.values import Making, Operand, Whole
 from tile2triton.ops.base import Operator, WholeForm
@@ -13,11 +14,14 @@ _ACCUMULATING = {"sum": np.add, "prod": np.multiply, "max": np.fmax, "min": np.f
 
 
 def cumsum(x: Any, axis: int = -1) -> Any:
-    """Each element becomes the sum of all up to it along an axis."""
+    """Each element becomes the sum of all up to it along an axis.
+
+    Of integers that are narrower, it is an int32.
+    """
 
 
 def cumprod(x: Any, axis: int = -1) -> Any:
-    """Each element becomes the product of all up to it along an axis."""
+    """Each element becomes the product of all up to it along an axis, of floats."""
 
 
 def cummax(x: Any, axis: int = -1) -> Any:
@@ -44,6 +48,15 @@ def linear_scan(a: Any, b: Any, start: Any = 0.0, axis: int = -1, tile: Any = No
 def _make(how: str) -> Callable[..., Whole]:
     def make(making: Making, x: Operand, axis: int = -1) -> Whole:
         operand = making.whole(x, f"T.cum{how}")
+        if how == "prod" and not is_float(operand.dtype):
+            raise making.refuse(
+                "T2T866",
+                "T.cumprod multiplies floats",
+                (f"{making.said(operand)}: {operand.dtype}",),
+                'convert it before, as by x.to("float32")',
+            )
+        if how == "sum" and not is_float(operand.dtype) and BY_NAME[operand.dtype].bits < 32:
+            operand = making.cast(operand, "int32")
         return scanned(making, how, operand, making.dimension(operand, axis))
 
     return make
@@ -51,7 +64,9 @@ def _make(how: str) -> Callable[..., Whole]:
 
 def _reference(how: str) -> Callable[..., Any]:
     def reference(x: Any, axis: int = -1) -> Any:
-        return _ACCUMULATING[how].accumulate(np.asarray(x), axis=axis)
+        x = np.asarray(x)
+        is_narrow = how == "sum" and x.dtype.kind in "biu" and x.dtype.itemsize < 4
+        return _ACCUMULATING[how].accumulate(x.astype(np.int32) if is_narrow else x, axis=axis)
 
     return reference
 
