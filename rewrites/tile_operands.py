@@ -56,15 +56,14 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
     function = function_of(tree)
     if not is_whole(function):
         return tree
-    last = function.body[-1]
     making = Making(sizes=Sizes(is_settled=True), said_names=set(facts.named_sizes))
     reader = Reader(facts, making)
     returned = reader.program(function)
-    outputs = _outputs(making, facts, returned, last)
+    outputs = _outputs(making, facts, returned, _places(function))
     planning = plan_scans if has_scans(outputs) else plan_of
     plan = planning(outputs, facts, function)
     plan.stages = stages_of(outputs)
-    check_updates(plan, facts.parameters, last)
+    check_updates(plan, facts.parameters)
     asserted = [one for one in function.body if isinstance(one, ast.Expr)]
     # What Python decided from a size holds for that size.
     making.fixed.update(*map(names_in, asserted))
@@ -78,12 +77,12 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
 
 
 def _outputs(
-    making: Making, facts: Facts, returned: tuple[Whole, ...], node: ast.AST
+    making: Making, facts: Facts, returned: tuple[Whole, ...], places: list[ast.AST]
 ) -> list[Output]:
     """The outputs as terms over their axes."""
     pieces = [
-        (tensor, *piece)
-        for tensor, whole in zip(facts.stored, returned, strict=True)
+        ((tensor, node), *piece)
+        for tensor, whole, node in zip(facts.stored, returned, places, strict=True)
         for piece in _pieces(making, whole)
     ]
     split = split_axes(making.terms, [(root, indices) for _, root, indices in pieces])
@@ -92,8 +91,21 @@ def _outputs(
     roots = with_powers_of_two(making.terms, roots)
     return [
         Output(tensor, root, indices, node)
-        for (tensor, *_), (_, indices), root in zip(pieces, split, roots, strict=True)
+        for ((tensor, node), *_), (_, indices), root in zip(pieces, split, roots, strict=True)
     ]
+
+
+def _places(function: ast.FunctionDef) -> list[ast.AST]:
+    """Where each result was computed or stored, as far as it has a name."""
+    last = function.body[-1]
+    assert isinstance(last, ast.Return) and last.value is not None
+    named: dict[str, ast.AST] = {}
+    for statement in function.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                named[name] = value
+    results = last.value.elts if isinstance(last.value, ast.Tuple) else [last.value]
+    return [named.get(one.id, last) if isinstance(one, ast.Name) else last for one in results]
 
 
 def _pieces(making: Making, whole: Whole) -> list[tuple[Term, tuple[Term, ...]]]:

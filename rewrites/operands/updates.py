@@ -1,6 +1,5 @@
 """Check that parameters which change in place are read and stored by one program each."""
 
-import ast
 from collections.abc import Collection
 
 from rewrites.errors import refuse
@@ -8,7 +7,7 @@ from rewrites.operands.places import Output, Plan
 from rewrites.operands.terms import Term, subterms
 
 
-def check_updates(plan: Plan, parameters: Collection[str], node: ast.AST) -> None:
+def check_updates(plan: Plan, parameters: Collection[str]) -> None:
     """Refuse what would read a parameter that another program, or this one, has changed.
 
     An element that changes is read where it is stored, by the program that stores it.
@@ -20,7 +19,7 @@ def check_updates(plan: Plan, parameters: Collection[str], node: ast.AST) -> Non
             for load in _loads(output.tensor, other):
                 if other is not output or not _is_same(load, output):
                     raise refuse(
-                        node,
+                        output.node,
                         "T2T861",
                         f"`{output.tensor}` changes in place and is read elsewhere in the program",
                         hint="return the new value in place of storing it, or do the one in a "
@@ -33,7 +32,7 @@ def check_updates(plan: Plan, parameters: Collection[str], node: ast.AST) -> Non
         }
         if shared and _loads(output.tensor, output):
             raise refuse(
-                node,
+                output.node,
                 "T2T862",
                 f"several programs would add to each element of `{output.tensor}`",
                 hint="give it a kernel of its own: this one stores to operands of other shapes",

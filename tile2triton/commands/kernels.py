@@ -86,7 +86,8 @@ def compiled(name: str, kernel: Source, settings: Mapping[str, Any], target: str
             if one.default is inspect.Parameter.empty and key not in settings
         ]
         if missing:
-            values = " ".join(f"--set '{key}=float16[512,64]'" for key in missing)
+            shapes = kernel.example_shapes()
+            values = " ".join(f"--set '{key}={shapes[key]}'" for key in missing)
             raise UserError(f"{name} needs operands for {', '.join(missing)}: add {values}")
     try:
         return transpile(kernel, target=target, **settings)
@@ -207,6 +208,8 @@ def _value(text: str) -> Any:
     if name in OBJECTS:
         return OBJECTS[name]
     tensor = _TENSOR.fullmatch(text)
+    if tensor is None and name.partition("[")[0] in OBJECTS and "[" in name:
+        raise UsageError(f"`{text}` is no tensor: write float16[512,64]")
     if tensor is not None and tensor.group(1) in OBJECTS:
         shape = tuple(int(size) for size in tensor.group(2).split(","))
         return Tensor(shape, OBJECTS[tensor.group(1)])

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from rewrites.errors import RewriteError
 from rewrites.facts import Facts, Program
+from rewrites.tree import function_of, is_whole
 from tile2triton import targets
 from tile2triton.diagnostics import from_rewrite_error
 from tile2triton.emit import emit
 from tile2triton.frontend.options import Options
+from tile2triton.frontend.tile_module import tile_module
 from tile2triton.observing import observer, refusals_of
 from tile2triton.pipeline import lower
 from tile2triton.printer import to_source
@@ -71,8 +73,14 @@ class CompiledKernel(TileLangKernel):
         return path
 
     def after(self, name: str) -> str:
-        """The program as it is after the pass of that name; "trace" is before the first."""
-        return to_source(self._lowered(self._facts_for(self.target), self.target, after=name))
+        """The program as it is after the pass of that name; "trace" is before the first.
+
+        The tile program that one on whole operands becomes is a module that can be gone on with.
+        """
+        tree = self._lowered(self._facts_for(self.target), self.target, after=name)
+        if name == "tile_operands" and is_whole(function_of(self.program.tree)):
+            return tile_module(tree, self.lowered_facts)
+        return to_source(tree)
 
     def reference(self, *arrays: Any) -> Any:
         """What the kernel means, on NumPy arrays: its output, a tuple of several, or None."""

@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from tile2triton.frontend.positions import ENTRIES
+
 Launcher = Callable[..., Any]
 
 
@@ -31,5 +33,5 @@ def parameters_of(signature: inspect.Signature, scope: dict[str, Any]) -> str:
 
 def defined(name: str, text: str, scope: dict[str, Any]) -> Launcher:
     """The function of that name that the text defines."""
-    exec(compile(text, f"<entry of {name}>", "exec"), scope)
+    exec(compile(text, f"{ENTRIES}{name}>", "exec"), scope)
     return scope[name]  # type: ignore[no-any-return]

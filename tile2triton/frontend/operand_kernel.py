@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any
 
-from tile2triton.diagnostics import ArgumentError, Diagnostic
+from tile2triton.diagnostics import ArgumentError, at_span
 from tile2triton.frontend.builder import Builder, active
 from tile2triton.frontend.compiled import CompiledKernel
 from tile2triton.frontend.declarations import Dimensions
@@ -21,6 +21,7 @@ from tile2triton.frontend.failures import failure
 from tile2triton.frontend.macros import Macro
 from tile2triton.frontend.operand_entries import entry_key, operand_entry
 from tile2triton.frontend.options import Options
+from tile2triton.frontend.positions import here
 from tile2triton.frontend.statics import plain
 from tile2triton.frontend.trace import trace_whole
 from tile2triton.frontend.watched import Watched, is_looked_up_alone, value_key, watched
@@ -171,6 +172,22 @@ class OperandKernel(TileLangFactory):
                 found[name] = annotation
         return found
 
+    def example_shapes(self) -> dict[str, str]:
+        """For each parameter a tensor that it could be, as `float16[512,64]`."""
+        sizes: dict[str, str] = {}
+        made = {}
+        for name in self.signature.parameters:
+            said = self._dimensions.get(name)
+            names = ("", "") if said is None else said.names
+            usual = (*("2",) * len(names), "8", "512", "64")[-len(names) :] if names else ()
+            extents = [
+                one if one.isdigit() else sizes.setdefault(one, size) if one else size
+                for one, size in zip(names, usual, strict=True)
+            ]
+            dtype = "float16" if said is None or said.dtype is None else str(said.dtype)
+            made[name] = f"{dtype}[{','.join(extents)}]"
+        return made
+
     def _kernel(self, bound: dict[str, Any]) -> CompiledKernel:
         """A kernel that was made for such shapes, or a new one."""
         outlines = self._outlined(bound)
@@ -209,7 +226,7 @@ class OperandKernel(TileLangFactory):
 
     def _wrong_call(self, message: str, hint: str = "") -> ArgumentError:
         name = self.captured.function.__name__
-        return ArgumentError(Diagnostic("T2T411", f"{name}: {message}", hint=hint))
+        return _at_the_call("T2T411", f"{name}: {message}", hint)
 
 
 def _has_operands(values: tuple[Any, ...]) -> bool:
@@ -231,12 +248,10 @@ def _checked(name: str, outline: Outline, said: Dimensions) -> Outline:
         not one.isdigit() or int(one) == size for one, size in zip(said.names, shape, strict=True)
     )
     if not is_type or not is_shape:
-        raise ArgumentError(
-            Diagnostic(
-                "T2T410",
-                f"`{name}` must be {said}, but is {outline.dtype} of shape {shape}",
-                hint="the annotation of the parameter says its dimensions",
-            )
+        raise _at_the_call(
+            "T2T410",
+            f"`{name}` must be {said}, but is {outline.dtype} of shape {shape}",
+            "the annotation of the parameter says its dimensions",
         )
     return dataclasses.replace(outline, names=said.names)
 
@@ -249,13 +264,17 @@ def _refuse_different(outlines: dict[str, Any]) -> None:
             for one, size in zip(value.names, value.shape, strict=bool(value.names)):
                 before, where = known.setdefault(one, (size, name))
                 if before != size and not one.isdigit():
-                    raise ArgumentError(
-                        Diagnostic(
-                            "T2T410",
-                            f"`{one}` is {before} in `{where}`, but {size} in `{name}`",
-                            hint="give extents that may differ names of their own",
-                        )
+                    raise _at_the_call(
+                        "T2T410",
+                        f"`{one}` is {before} in `{where}`, but {size} in `{name}`",
+                        "give extents that may differ names of their own",
                     )
+
+
+def _at_the_call(code: str, message: str, hint: str) -> ArgumentError:
+    """An error of what a kernel is called with, where the user calls it."""
+    call = here()
+    return ArgumentError(at_span(call.filename, call.span, code, message, hint=hint))
 
 
 def _pattern(outlines: dict[str, Any]) -> Hashable:

@@ -8,6 +8,8 @@ from types import CodeType, FrameType, TracebackType
 from typing import NamedTuple
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+# The files that the functions are said to be in which a call of a kernel runs.
+ENTRIES = "<entry of "
 _LIBRARIES = tuple(sysconfig.get_paths()[key] + os.sep for key in ("stdlib", "purelib", "platlib"))
 
 
@@ -42,7 +44,7 @@ def is_users(filename: str) -> bool:
 def here() -> Position:
     """The position of the innermost user's expression that is being evaluated."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE, ENTRIES)):
         frame = frame.f_back
     if frame is None:
         return Position("", 0, 0, 0, 0)

@@ -82,8 +82,7 @@ def whole_program(
     values = [one.tree for one in (*builder.updates.values(), *made)]
     value = values[0] if len(values) == 1 else ast.Tuple(values, ast.Load())
     returned = ast.Return(value)
-    ast.copy_location(returned, _return(tree))
-    builder.record(returned)
+    builder.record(returned, of_node(_return(tree), facts.filename))
     builder.root.body[:0] = assertions(builder)
     program = _module(builder, tree)
     extents = _names_of_extents(builder)

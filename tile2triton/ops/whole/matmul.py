@@ -8,6 +8,7 @@ from rewrites.dtypes import is_float
 from rewrites.operands.terms import Size
 from rewrites.operands.values import ONE, Indices, Making, Operand, Whole, free_axis
 from tile2triton.ops.base import WholeForm
+from tile2triton.ops.gemm_rules import OPERAND_DTYPES
 
 
 def gemm(A: Any, B: Any, transpose_A: bool = False, transpose_B: Any = None) -> Any:
@@ -123,6 +124,14 @@ def _operand_dtype(making: Making, left: Whole, right: Whole) -> str:
     dtypes = {one.dtype for one in (left, right) if one.tensor} or {left.dtype, right.dtype}
     if len(dtypes) == 1 and all(map(is_float, (left.dtype, right.dtype))):
         return dtypes.pop()
+    for one in (left, right):
+        if one.dtype not in OPERAND_DTYPES:
+            raise making.refuse(
+                "T2T224",
+                f"tensor cores do not multiply {one.dtype}",
+                tuple(f"{making.said(side)}: {side.dtype}" for side in (left, right)),
+                f"use one of {', '.join(OPERAND_DTYPES)}",
+            )
     if left.dtype != right.dtype:
         raise making.refuse(
             "T2T823",
