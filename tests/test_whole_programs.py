@@ -129,6 +129,12 @@ def test_products_with_epilogues(m, k, n, dtype, device):
     check(gemm_programs.squared_distances, [x, y], distances, device)
 
 
+def test_two_accumulators_share_the_registers():
+    wide = T.Tensor((1024, 4096), "float16")
+    kernel = gemm_programs.swiglu.compile(T.Tensor((4096, 1024), "float16"), wide, wide)
+    assert "block_M = 128\nblock_N = 128\n" in kernel.triton_source
+
+
 @DTYPES
 def test_batches_and_residuals(dtype, device):
     a, b = normal(3, 40, 50, dtype=dtype), normal(3, 50, 33, dtype=dtype)
