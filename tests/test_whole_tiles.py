@@ -90,14 +90,14 @@ CASES = [
     (product, matrices(2, 8192), "cuda:80", (128, 128, 32, 3, 4)),
     (product, matrices(2, 8192), "hip:gfx942", (128, 128, 64, 2, 4)),
     (attends, heads(128), "cuda:90", (128, 128, 2, 8)),
-    (attends, heads(128), "cuda:80", (128, 64, 2, 4)),
+    (attends, heads(128), "cuda:80", (128, 64, 2, 8)),
     (attends, heads(64), "cuda:90", (128, 128, 2, 8)),
     # Two accumulators, or one of long rows.
     (gated, matrices(3), "cuda:90", (128, 128, 64, 3, 8)),
     (gated, matrices(3), "cuda:80", (128, 64, 32, 3, 4)),
     (attends, heads(256), "cuda:90", (128, 64, 2, 8)),
-    (attends, heads(256), "cuda:80", (64, 64, 2, 4)),
-    (attends, heads(256), "hip:gfx942", (64, 64, 2)),
+    (attends, heads(256), "cuda:80", (128, 64, 2, 8)),
+    (attends, heads(256), "hip:gfx942", (64, 64, 4)),
     # Wide elements.
     (attends, heads(128, "float32"), "cuda:90", (128, 64, 2, 8)),
     (product, matrices(2, dtype="float32"), "cuda:90", (128, 256, 32, 2, 8)),
