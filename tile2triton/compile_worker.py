@@ -15,7 +15,8 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 from .kernel_report import AMD_INSTRUCTIONS, NVIDIA_INSTRUCTIONS, count_instructions
-from .knobs import cuobjdump_path
+from .knobs import cuobjdump_path, nvdisasm_path
+from .machine_code import unwritten_registers
 from .runtime import import_module
 from .targets import target
 from .worker_loop import answer_questions
@@ -64,15 +65,20 @@ def _nvidia_figures(assembly: Any) -> dict[str, Any]:
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(assembly["cubin"])
         file.flush()
-        usage = subprocess.run(
-            [cuobjdump_path(), "--dump-resource-usage", file.name],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+        usage = _output(cuobjdump_path(), "--dump-resource-usage", file.name)
+        unwritten = unwritten_registers(_output(nvdisasm_path(), "-c", file.name))
+    if unwritten:
+        raise RuntimeError(
+            f"ptxas made wrong code of this kernel: it reads {', '.join(unwritten)}, "
+            "which nothing writes"
+        )
     registers, stack = _number(r"REG:(\d+)", usage), _number(r"STACK:(\d+)", usage)
     counted = count_instructions(assembly["ptx"], NVIDIA_INSTRUCTIONS)
     return {"registers": registers, "spills": stack // 4, "instructions": counted}
+
+
+def _output(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def _amd_figures(assembly: Any) -> dict[str, Any]:

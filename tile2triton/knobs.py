@@ -7,3 +7,11 @@ def cuobjdump_path() -> str:
 
     path: str = triton.knobs.nvidia.cuobjdump.path
     return path
+
+
+def nvdisasm_path() -> str:
+    """The one that lists a kernel's instructions."""
+    import triton
+
+    path: str = triton.knobs.nvidia.nvdisasm.path
+    return path
