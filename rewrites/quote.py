@@ -51,7 +51,7 @@ def substituted(tree: Tree, trees: Mapping[str, ast.expr | str]) -> Tree:
 def place(tree: Tree, like: ast.AST) -> Tree:
     """Give every node of `tree` that has no place yet the source position of `like`."""
     for node in walk(tree):
-        if "lineno" in node._attributes and getattr(node, "lineno", None) is None:
+        if "lineno" in node._attributes and not getattr(node, "lineno", None):
             ast.copy_location(node, like)
             if hasattr(like, "filename"):
                 node.filename = like.filename  # type: ignore[attr-defined]
@@ -61,7 +61,12 @@ def place(tree: Tree, like: ast.AST) -> Tree:
 # Templates are few, and parsing one takes longer than copying its tree.
 @functools.lru_cache(maxsize=1024)
 def _parsed(template: str) -> tuple[ast.stmt, ...]:
-    return tuple(ast.parse(template).body)
+    """The statements of a template, in line 0: what is made of them stands where it is put."""
+    body = ast.parse(template).body
+    for node in (inner for statement in body for inner in walk(statement)):
+        for attribute in node._attributes:
+            setattr(node, attribute, 0)
+    return tuple(body)
 
 
 def _filled(tree: Tree, trees: Mapping[str, ast.expr | str]) -> Tree:

@@ -1,5 +1,6 @@
 """How a program is to be run on one chip, apart from what it computes."""
 
+import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -25,6 +26,12 @@ class Schedule:
     programs: int | None = None
     # Whether matrix products may be computed again for each tile that needs them.
     recompute: bool = False
+    # Where it is said: by the name of a field, or `tiles.m` and `splits.k`.
+    nodes: Mapping[str, ast.AST] = field(default_factory=dict, compare=False)
+
+    def node(self, key: str, otherwise: ast.AST) -> ast.AST:
+        """Where something is said, as far as it stands in the user's code."""
+        return self.nodes.get(key, otherwise)
 
     def over(self, defaults: "Schedule") -> "Schedule":
         """This schedule, with `defaults` where it says nothing."""
@@ -37,4 +44,5 @@ class Schedule:
             swizzle=defaults.swizzle if self.swizzle is None else self.swizzle,
             programs=defaults.programs if self.programs is None else self.programs,
             recompute=defaults.recompute or self.recompute,
+            nodes={**defaults.nodes, **self.nodes},
         )

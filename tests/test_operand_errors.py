@@ -106,3 +106,67 @@ def test_the_tile_program_is_a_module_to_go_on_with(tmp_path: Path) -> None:
     again = tile2triton.compile(scope["normalized"], out_idx=[-1])
     assert torch.allclose(again(x, w), x.softmax(-1) * w, rtol=1e-5, atol=1e-6)
     assert "T.dynamic(" in text
+
+
+@tile2triton.kernel
+@T.tile(m=1, n=1, k=1)
+def small(A, B):
+    C = T.gemm(A, B)
+    return T.relu(C)
+
+
+def test_a_tile_that_is_too_small_is_refused_at_its_product() -> None:
+    with pytest.raises(tile2triton.TileError) as error:
+        small.compile(T.Tensor((128, 64), "float16"), T.Tensor((64, 128), "float16"))
+    found = error.value.diagnostics[0]
+    assert (found.code, found.filename) == ("T2T318", __file__)
+    assert "T.gemm(A, B)" in linecache.getline(__file__, found.line)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "line"),
+    [
+        ('name = "own"\nwarps = "x"\n', "T2T870", 2),
+        ("pipeline = 3\n[nothing]\nwarps = 4\n", "T2T874", 2),
+        ("warps = 4\npipeline = = 3\n", "T2T875", 2),
+    ],
+)
+def test_an_error_in_a_file_of_a_schedule_is_at_its_line(
+    tmp_path: Path, text: str, code: str, line: int
+) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(text)
+    with pytest.raises(tile2triton.TileError) as error:
+        tile2triton.Schedule.read(path)
+    (found,) = error.value.diagnostics
+    assert (found.code, found.filename, found.line) == (code, str(path), line)
+
+
+@tile2triton.kernel
+@T.warps(4)
+@T.tile(q=64)
+def of_nothing(A, B):
+    return T.gemm(A, B)
+
+
+@tile2triton.kernel
+@T.split("m", 2)
+def of_rows(A, B):
+    return T.gemm(A, B)
+
+
+@tile2triton.kernel
+@T.recompute()
+def again(A, B):
+    return T.gemm(A, B)
+
+
+IN_VAIN = [(of_nothing, "T.tile(q=64)"), (of_rows, 'T.split("m", 2)'), (again, "T.recompute()")]
+
+
+@pytest.mark.parametrize(("kernel", "text"), IN_VAIN)
+def test_what_a_schedule_says_in_vain_is_refused_at_the_annotation(kernel: Any, text: str) -> None:
+    with pytest.raises(tile2triton.TileError) as error:
+        kernel.compile(T.Tensor((128, 64), "float16"), T.Tensor((64, 256), "float16"))
+    found = error.value.diagnostics[0]
+    assert linecache.getline(__file__, found.line)[found.column - 1 :].startswith(text)

@@ -48,11 +48,13 @@ class Said:
 
     def refuse_unknown(self) -> None:
         """Tiles and splits are of extents that the program has."""
-        for name in (*self.schedule.tiles, *self.schedule.splits):
+        said = {name: f"tiles.{name}" for name in self.schedule.tiles}
+        said |= {name: f"splits.{name}" for name in self.schedule.splits}
+        for name, key in said.items():
             if not self.axes(name) and not self.has_ones:
                 extents = [axis.size.name for axis in self.letters if axis.size.name]
                 raise refuse(
-                    self.function,
+                    self.schedule.node(key, self.function),
                     "T2T876",
                     f"the schedule says `{name}`, which is no extent of this program",
                     (f"extents: {', '.join(dict.fromkeys(extents))}",),
@@ -65,34 +67,38 @@ class Said:
             axes = self.axes(name)
             if axes and not any(_is_tiled(plan, axis, size) for axis in axes):
                 raise self._idle(
+                    f"tiles.{name}",
                     f"T.tile({name}={size})",
                     f"there are no tiles along `{name}`",
                     tuple(f"{one.size}: {_UNTILED[plan.places[one].role]}" for one in axes),
                 )
-        for annotation, why in self._idle_annotations(plan):
-            raise self._idle(annotation, why)
+        for key, annotation, why in self._idle_annotations(plan):
+            raise self._idle(key, annotation, why)
 
-    def _idle_annotations(self, plan: Plan) -> Iterator[tuple[str, str]]:
+    def _idle_annotations(self, plan: Plan) -> Iterator[tuple[str, str, str]]:
         found = subterms(*(output.term for output in plan.outputs))
         schedule = self.schedule
         has_loops = any(term.kind in ("reduce", "dot", "scan") for term in found)
         if schedule.num_stages is not None and not has_loops:
-            yield "T.pipeline", "nothing is reduced or scanned, so that there is no loop"
+            why = "nothing is reduced or scanned, so that there is no loop"
+            yield "num_stages", "T.pipeline", why
         if self.has_ones:
             return
         spread = [axis for axis, place in plan.places.items() if place.role in ("grid", "tile")]
         if schedule.swizzle is not None and len(spread) < 2:
-            yield "T.swizzle", "the programs stand in one row"
+            yield "swizzle", "T.swizzle", "the programs stand in one row"
         if schedule.programs is not None and not spread:
-            yield "T.persistent", "one program computes all"
+            yield "programs", "T.persistent", "one program computes all"
         dots = [term for term in found if term.kind == "dot"]
         are_chained = any(one in dots for dot in dots for one in subterms(*dot.operands))
         if schedule.recompute and not are_chained:
-            yield "T.recompute", "no matrix product takes the result of another one"
+            yield "recompute", "T.recompute", "no matrix product takes the result of another one"
 
-    def _idle(self, annotation: str, why: str, found: tuple[str, ...] = ()) -> RewriteError:
+    def _idle(
+        self, key: str, annotation: str, why: str, found: tuple[str, ...] = ()
+    ) -> RewriteError:
         return refuse(
-            self.function,
+            self.schedule.node(key, self.function),
             "T2T840",
             f"{annotation} changes nothing in this program: {why}",
             found,

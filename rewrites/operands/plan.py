@@ -375,7 +375,7 @@ class _Planning:
             axes = [axis for axis in self.said.axes(name) if axis in self.plan.loops]
             if not axes or axes[0] in self.axes:
                 raise refuse(
-                    self.function,
+                    self.said.schedule.node(f"splits.{name}", self.function),
                     "T2T878",
                     f"`{name}` cannot be split: no loop of this program sums over it",
                     (f"loops: {', '.join(axis.size.name for axis in self.plan.loops) or 'none'}",),

@@ -233,7 +233,7 @@ class _Planning:
         self.said.refuse_unknown()
         for name in self.schedule.splits:
             raise refuse(
-                self.function,
+                self.schedule.node(f"splits.{name}", self.function),
                 "T2T878",
                 f"`{name}` cannot be split: a program has the values of a scan one after the other",
                 (f"scanned: {', '.join(str(axis.size) for axis in self.scanned)}",),

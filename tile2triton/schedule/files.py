@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tile2triton.diagnostics import Diagnostic, TileError
 from tile2triton.frontend.failures import failure
 
 
@@ -21,6 +25,28 @@ def read_file(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise failure("T2T875", f"the schedule {path} holds no table of annotations")
     return found
+
+
+@contextmanager
+def placed_in(path: Path) -> Iterator[None]:
+    """Let errors of what a file says stand at the line of the file, as far as it has one."""
+    try:
+        yield
+    except TileError as error:
+        if not path.is_file():
+            raise
+        lines = path.read_text(encoding="utf-8").splitlines()
+        raise TileError(*(_placed(one, path, lines) for one in error.diagnostics)) from None
+
+
+def _placed(one: Diagnostic, path: Path, lines: list[str]) -> Diagnostic:
+    words = set(re.findall(r"\w+", one.message))
+    named = (at for at, line in enumerate(lines, 1) if words & set(re.findall(r"^\W*(\w+)", line)))
+    numbered = re.search(r"\(at line (\d+)", one.message)
+    line = int(numbered.group(1)) if numbered else next(named, 1)
+    line = min(line, len(lines))
+    end = len(lines[line - 1]) + 1 if line else 2
+    return dataclasses.replace(one, filename=str(path), line=line, column=1, end=end)
 
 
 def written(schedule: Mapping[str, Any], path: Path) -> str:

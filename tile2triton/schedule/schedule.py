@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import Any
 
 from rewrites import schedule as plain
 from tile2triton.frontend.failures import failure
-from tile2triton.schedule.files import read_file, written
+from tile2triton.frontend.positions import here
+from tile2triton.schedule.files import placed_in, read_file, written
 from tile2triton.schedule.hints import BY_NAME, Hint, WrongHintError
 from tile2triton.targets import BY_NAME as TARGETS
 
@@ -37,6 +39,7 @@ class Schedule:
         self._said: dict[str, Any] = {}
         self._entries: dict[str, Any] = {}
         self._targets: dict[str, Schedule] = {}
+        self._nodes: dict[str, ast.AST] = {}
         for key, value in annotations.items():
             self._add(key, value)
 
@@ -57,6 +60,7 @@ class Schedule:
         made = Schedule(other.name or self.name)
         made._said = {**self._said, **other._said}
         made._entries = _merged(self._entries, other._entries)
+        made._nodes = {**self._nodes, **other._nodes}
         for target in dict.fromkeys((*self._targets, *other._targets)):
             one, two = (side._targets.get(target, Schedule()) for side in (self, other))
             made._targets[target] = one | two
@@ -66,7 +70,8 @@ class Schedule:
         """What holds on one chip, as the rewrites take it."""
         own = self._targets.get(target)
         entries = self._entries if own is None else _merged(self._entries, own._entries)
-        return plain.Schedule(**entries)
+        nodes = self._nodes if own is None else {**self._nodes, **own._nodes}
+        return plain.Schedule(**entries, nodes=nodes)
 
     @property
     def tiles(self) -> dict[str, int]:
@@ -104,7 +109,9 @@ class Schedule:
     @classmethod
     def read(cls, path: str | Path) -> Schedule:
         """The schedule that a file holds. Raises `TileError` for one that holds none."""
-        return cls.from_dict(read_file(Path(path)), str(path))
+        path = Path(path)
+        with placed_in(path):
+            return cls.from_dict(read_file(path), str(path))
 
     def as_dict(self) -> dict[str, Any]:
         """The name, the annotations, and those for each chip."""
@@ -159,6 +166,11 @@ class Schedule:
     def _put(self, hint: Hint, said: Any, entries: dict[str, Any]) -> None:
         self._said[hint.name] = said
         self._entries = _merged(self._entries, entries)
+        node = ast.Pass()
+        here().put(node)
+        for key, value in entries.items():
+            parts = [f"{key}.{name}" for name in value] if isinstance(value, dict) else [key]
+            self._nodes.update(dict.fromkeys(parts, node))
 
 
 def read_hint(
