@@ -29,6 +29,7 @@ from rewrites.facts import Facts
 from rewrites.operands.body import Body, Writer
 from rewrites.operands.evaluate import Reader
 from rewrites.operands.grid import Grid
+from rewrites.operands.groups import grouped, refuse_several
 from rewrites.operands.limits import bound_of
 from rewrites.operands.multiply_vectors import multiply_vectors
 from rewrites.operands.online import hoist_factors
@@ -42,7 +43,7 @@ from rewrites.operands.split import split_kernels
 from rewrites.operands.split_axes import split_axes
 from rewrites.operands.stages import stages_of
 from rewrites.operands.streams import common_conditions, store_outputs
-from rewrites.operands.terms import Axis, Size, Term, subterms
+from rewrites.operands.terms import Axis, Size, Term, Terms, subterms
 from rewrites.operands.tiles import Tiles
 from rewrites.operands.updates import check_updates
 from rewrites.operands.values import ONE, Making, Whole
@@ -59,27 +60,34 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
     making = Making(sizes=Sizes(is_settled=True), said_names=set(facts.named_sizes))
     reader = Reader(facts, making)
     returned = reader.program(function)
-    outputs = _outputs(making, facts, returned, _places(function))
-    planning = plan_scans if has_scans(outputs) else plan_of
-    plan = planning(outputs, facts, function)
-    plan.stages = stages_of(outputs)
-    check_updates(plan, facts.parameters)
+    groups = _outputs(making, facts, returned, _places(function))
+    plans = [_planned(outputs, facts, function) for outputs in groups]
+    refuse_several(plans, facts, function)
+    for plan in plans:
+        check_updates(plan, groups, facts.parameters)
     asserted = [one for one in function.body if isinstance(one, ast.Expr)]
     # What Python decided from a size holds for that size.
     making.fixed.update(*map(names_in, asserted))
-    _free_sizes(facts, plan, making)
-    plan.reversed = _reversed(plan)
-    function.body = _written(plan, making, facts, function, asserted)
+    _free_sizes(facts, plans, making)
+    function.body = _written(plans, making, facts, function, asserted)
     tree.body = [*_constants(facts), function]
     # What is left of the schedule is for kernels with a grid of their own.
     facts.schedule = Schedule()
     return ast.fix_missing_locations(tree)
 
 
+def _planned(outputs: list[Output], facts: Facts, function: ast.AST) -> Plan:
+    planning = plan_scans if has_scans(outputs) else plan_of
+    plan = planning(outputs, facts, function)
+    plan.stages = stages_of(outputs)
+    plan.reversed = _reversed(plan)
+    return plan
+
+
 def _outputs(
     making: Making, facts: Facts, returned: tuple[Whole, ...], places: list[ast.AST]
-) -> list[Output]:
-    """The outputs as terms over their axes."""
+) -> list[list[Output]]:
+    """The outputs as terms over their axes, those together that one launch computes."""
     pieces = [
         ((tensor, node), *piece)
         for tensor, whole, node in zip(facts.stored, returned, places, strict=True)
@@ -87,12 +95,19 @@ def _outputs(
     ]
     split = split_axes(making.terms, [(root, indices) for _, root, indices in pieces])
     roots = multiply_vectors(making.terms, [root for root, _ in split])
-    roots = hoist_factors(making.terms, rename_bound(making.terms, roots))
-    roots = with_powers_of_two(making.terms, roots)
-    return [
+    outputs = [
         Output(tensor, root, indices, node)
         for ((tensor, node), *_), (_, indices), root in zip(pieces, split, roots, strict=True)
     ]
+    groups = grouped(_simplified(making.terms, outputs))
+    return [_simplified(making.terms, [outputs[place] for place in group]) for group in groups]
+
+
+def _simplified(terms: Terms, outputs: list[Output]) -> list[Output]:
+    """Outputs that share axes with what they reduce, as few loops as they can have."""
+    roots = hoist_factors(terms, rename_bound(terms, [one.term for one in outputs]))
+    roots = with_powers_of_two(terms, roots)
+    return [replace(one, term=root) for one, root in zip(outputs, roots, strict=True)]
 
 
 def _places(function: ast.FunctionDef) -> list[ast.AST]:
@@ -169,10 +184,11 @@ def _reversed(plan: Plan) -> set[Axis]:
     return found
 
 
-def _free_sizes(facts: Facts, plan: Plan, making: Making) -> None:
+def _free_sizes(facts: Facts, plans: list[Plan], making: Making) -> None:
     """Read extents at the launch that no tile holds whole: those of batches, and the wanted."""
     fixed = making.fixed | facts.fixed_sizes
-    fixed |= {place.block.name for place in plan.places.values() if place.has_lanes}
+    places = [place for plan in plans for place in plan.places.values()]
+    fixed |= {place.block.name for place in places if place.has_lanes}
     shapes = {name: facts.tensors[name].shape for name in facts.parameters if name in facts.tensors}
     inner = {ast.unparse(extent) for shape in shapes.values() for extent in shape[1:]}
     inner |= {
@@ -198,7 +214,7 @@ def _constants(facts: Facts) -> list[ast.stmt]:
 
 
 def _written(
-    plan: Plan,
+    plans: list[Plan],
     making: Making,
     facts: Facts,
     function: ast.FunctionDef,
@@ -207,11 +223,11 @@ def _written(
     node = function.body[-1]
     used = {function.name, *facts.tensors, *facts.constants, *facts.scalars}
     writer = Writer(facts, Names(used), node)
-    for one in plan.places.values():
-        if one.block.name and one.has_lanes:
-            writer.constant(one.block)
-    tiles = Tiles(plan, making.terms, writer)
-    kernels = split_kernels(tiles) if plan.splits else [_kernel(tiles)]
+    kernels: list[ast.With] = []
+    for plan in plans:
+        _name_blocks(plan, writer)
+        tiles = Tiles(plan, making.terms, writer)
+        kernels += split_kernels(tiles) if plan.splits else [_kernel(tiles)]
     asserted: list[ast.stmt] = [
         ast.Expr(writer.tree("T.static_assert(condition)", condition=condition))
         for condition in writer.decided.values()
@@ -219,6 +235,18 @@ def _written(
     kernels[0].body[:0] = [*decided, *asserted]
     _add_workspaces(facts, function)
     return [place(kernel, node) for kernel in kernels]
+
+
+def _name_blocks(plan: Plan, writer: Writer) -> None:
+    """Make the extents of tiles constants; those of a later launch may need other names."""
+    for axis, one in plan.places.items():
+        if not one.block.name or not one.has_lanes:
+            continue
+        if writer.facts.constants.get(one.block.name, one.block.value) != one.block.value:
+            block = replace(one.block, name=writer.names.fresh(one.block.name))
+            plan.places[axis] = replace(one, block=block)
+        writer.constant(plan.places[axis].block)
+        writer.names.used.add(plan.places[axis].block.name)
 
 
 def _kernel(tiles: Tiles) -> ast.With:

@@ -1805,6 +1805,16 @@ CATALOGUE: dict[str, Entry] = {
         wrong="T.cumprod(counts)",
         right='T.cumprod(counts.to("float32"))',
     ),
+    "T2T867": Entry(
+        title="A schedule for several launches",
+        explanation=(
+            "Results that run over other elements, as products of other shapes do, are computed by "
+            "launches one after the other. What a schedule says is of one launch, and would be "
+            "wrong for the others."
+        ),
+        wrong="@T.tile(m=64)\ndef f(A, B):\n    return T.gemm(A, B), T.gemm(B, A)",
+        right="@T.tile(m=64)\ndef f(A, B):\n    return T.gemm(A, B)",
+    ),
     "T2T870": Entry(
         title="An annotation of a schedule is written wrong",
         explanation=(

@@ -243,6 +243,10 @@ class _Planning:
             inside = [how_scanned(one)[1] for one in subterms(term) if one.kind == "scan"]
             if len(set(inside)) > 1:
                 self._refuse(term, "it scans what is scanned along another axis")
+        for output in self.plan.outputs:
+            found = [how_scanned(one)[1] for one in subterms(output.term) if one.kind == "scan"]
+            if len(set(found)) > 1:
+                self._refuse(output.term, "it needs scans along several axes at once")
         for term in self.found:
             if term.kind == "dot" and (self.scanned.keys() & term.axes or self._has_scan(term)):
                 self._refuse(term, "it has both a matrix product and a scan along its rows")

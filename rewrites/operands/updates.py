@@ -7,7 +7,9 @@ from rewrites.operands.places import Output, Plan
 from rewrites.operands.terms import Term, subterms
 
 
-def check_updates(plan: Plan, parameters: Collection[str]) -> None:
+def check_updates(
+    plan: Plan, groups: list[list[Output]], parameters: Collection[str]
+) -> None:
     """Refuse what would read a parameter that another program, or this one, has changed.
 
     An element that changes is read where it is stored, by the program that stores it.
@@ -15,7 +17,7 @@ def check_updates(plan: Plan, parameters: Collection[str]) -> None:
     for output in plan.outputs:
         if output.tensor not in parameters:
             continue
-        for other in plan.outputs:
+        for other in (one for outputs in groups for one in outputs):
             for load in _loads(output.tensor, other):
                 if other is not output or not _is_same(load, output):
                     raise refuse(
