@@ -125,3 +125,16 @@ def test_default_tiles_compile_without_spilling():
     for result in check_all(modules, seconds=300):
         assert result.problem is None
         assert result.spills <= 64
+
+
+@pytest.mark.parametrize("schedule", [None, Schedule(split=("N", 3))], ids=["whole", "split"])
+def test_one_query_computes_its_scores_once_for_all_columns(schedule, device, poisoned):
+    q, k, v = normal(2, 1, 16), normal(2, 300, 16, seed=1), normal(2, 300, 24, seed=2)
+    kernel = attends.scheduled(schedule or Schedule())
+    expected = (q.double() @ k.double().mT).softmax(-1) @ v.double()
+    check(kernel, [q, k, v], expected, device)
+    text = kernel.compile(*(T.Tensor(tuple(x.shape), "float16") for x in (q, k, v)))
+    # The grid has the batch, and the parts of the keys, but no columns of the values.
+    assert f"with T.Kernel({'B' if schedule is None else 'B, parts'}, " in text.after(
+        "tile_operands"
+    )

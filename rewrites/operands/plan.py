@@ -153,6 +153,9 @@ class _Planning:
     def _tile_rows(self, roles: dict[Axis, str]) -> None:
         """Give each program as many rows as make a tile, the innermost axes first."""
         room = TILE if self.schedule.width is None else self._threads() * self.schedule.width
+        for axis in self.axes:
+            if roles[axis] == "grid" and self._is_beside(axis) and self.said.tile(axis) is None:
+                roles[axis] = "whole"
         for axis, role in roles.items():
             if role in ("whole", "stream"):
                 most = self._longest(axis) if role == "stream" else TILE
@@ -178,6 +181,19 @@ class _Planning:
             roles[axis] = "tile"
             self.blocks[axis] = block
             room = max(1, room // block)
+
+    def _is_beside(self, axis: Axis) -> bool:
+        """Whether sums along a short axis are made of others, which are the same all along it.
+
+        So are the columns of what attention gives to one query: each with a program of its own
+        would compute all scores again.
+        """
+        return axis.size.value <= WHOLE_MATRIX and any(
+            reduced_axis(inner) is not None and axis not in inner.axes
+            for term in self.reductions
+            if axis in term.axes
+            for inner in subterms(*term.operands)
+        )
 
     def _hold_rows(self, roles: dict[Axis, str]) -> None:
         """Hold the axes whole over which what is stored is reduced, too, as far as they fit."""

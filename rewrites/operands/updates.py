@@ -7,9 +7,7 @@ from rewrites.operands.places import Output, Plan
 from rewrites.operands.terms import Term, subterms
 
 
-def check_updates(
-    plan: Plan, groups: list[list[Output]], parameters: Collection[str]
-) -> None:
+def check_updates(plan: Plan, groups: list[list[Output]], parameters: Collection[str]) -> None:
     """Refuse what would read a parameter that another program, or this one, has changed.
 
     An element that changes is read where it is stored, by the program that stores it.
