@@ -2,6 +2,8 @@
 
 import ast
 import linecache
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +81,19 @@ def test_the_operands_that_a_command_proposes_are_taken() -> None:
     proposed = [part.strip("'") for part in str(error.value).split() if "[" in part]
     kernel = compiled("attention", attention, settings_of(proposed), "cuda:90")
     assert "D = 64" in kernel.triton_source
+
+
+def test_an_error_of_a_command_stands_at_no_line_of_python(tmp_path: Path) -> None:
+    path = tmp_path / "named.py"
+    path.write_text(
+        "import tile2triton\nimport tile2triton.language as T\n@tile2triton.kernel\n"
+        'def named(x: T.Tensor["N N"]):\n    return T.relu(x)\n'
+    )
+    command = [sys.executable, "-m", "tile2triton", "emit", str(path), "--set", "x=float16[3,4]"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0
+    assert "T2T410" in done.stderr
+    assert "frozen" not in done.stderr
 
 
 def test_a_tensor_that_is_written_wrong_is_no_text() -> None:

@@ -46,7 +46,8 @@ def here() -> Position:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE, ENTRIES)):
         frame = frame.f_back
-    if frame is None:
+    if frame is None or frame.f_code.co_filename.startswith("<frozen"):
+        # A command runs, and no code of the user's.
         return Position("", 0, 0, 0, 0)
     return _position(frame.f_code, frame.f_lasti, frame.f_lineno)
 
