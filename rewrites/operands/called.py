@@ -57,7 +57,8 @@ def called(term: Term) -> str:
         return f"{term.detail}_local"
     stem = _stem(term)
     if term.kind == "cast":
-        return _short(f"{stem}_{term.dtype}")
+        made = f"{stem}_{term.dtype}"
+        return made if len(made) <= _LONGEST else "rounded"
     return _of_operator(term, stem)
 
 

@@ -24,7 +24,13 @@ def _multiplied(terms: Terms, term: Term) -> Term:
         return term
     factors = tuple(_widened(terms, side, term.dtype) for side in term.operands)
     product = terms.apply("*", factors, term.dtype)
-    return terms.reduce("sum", term.detail, product, term.dtype) if depth else product
+    if not depth:
+        return product
+    made = terms.reduce("sum", term.detail, product, term.dtype)
+    if not made.hints:
+        # It goes by the name that products have.
+        made.hints.append("acc")
+    return made
 
 
 def _widened(terms: Terms, side: Term, dtype: str) -> Term:

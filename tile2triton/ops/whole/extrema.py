@@ -56,7 +56,7 @@ def _index(making: Making, how: str, operand: Whole, axis: int, keepdims: bool) 
     dimension = making.dimension(operand, axis)
     refuse_nothing(making, operand, [dimension], f"arg{how}")
     extreme = making.reduced(how, operand, [dimension], keepdims=True)
-    return _first(making, operand, extreme, dimension, keepdims)
+    return making.hinted(_first(making, operand, extreme, dimension, keepdims), "index")
 
 
 def _first(
