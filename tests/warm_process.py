@@ -96,6 +96,8 @@ class WarmProcess:
                 out, given[1] = os.pipe()
                 self.stdout = os.fdopen(out)
                 closing.callback(os.close, given[1])
+            if stderr == subprocess.STDOUT:
+                given[2] = given[1]
             order = {
                 "command": list(command),
                 "environment": dict(environment),
