@@ -125,8 +125,21 @@ def named(value: Value) -> Value:
     if value.number is None:
         keeps = value.dtype in ("int32", "float32", "bool")
     else:
-        keeps = number(value.number).dtype == value.dtype
+        keeps = _triton_literal(value.number) == value.dtype
     return value if keeps else strong(value)
+
+
+def _triton_literal(number: int | float | bool) -> str:
+    """The type that Triton 3.6 to 3.9 give a Python number (`to_tensor`)."""
+    if isinstance(number, bool):
+        return "bool"
+    if isinstance(number, float):
+        return "float32"
+    if -(2**31) <= number < 2**31:
+        return "int32"
+    if 2**31 <= number < 2**32:
+        return "uint32"
+    return "int64" if number < 2**63 else "uint64"
 
 
 def chosen(value: Value) -> Value:

@@ -313,3 +313,13 @@ def test_tile_and_its_transpose_that_change_together_compile_on_amd() -> None:
     text = changing_with_their_transposes("for k in T.serial(A[0, 0]):")
     text = "import tile2triton.language as T\n@T.prim_func\n" + text
     assert Compiler("hip:gfx942").outcome(text).kind == "agree"
+
+
+@pytest.mark.parametrize("number", ["4294967295", "2147483648", "-2147483649", "7"])
+def test_wide_literal_with_a_name_keeps_its_type(number: str, device: str) -> None:
+    body = f"""
+for i in T.Parallel(2):
+    x = T.cast({number}, "int64")
+    C[i] = T.max(T.min(x, 8), -8)
+"""
+    agree_on(body, "float32", "(2,)", device)

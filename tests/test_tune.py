@@ -325,7 +325,14 @@ def test_warps_of_a_product_are_refused_at_the_users_line():
     @autotune(configs=[{"block": 32}, {"block": 64}], **QUICK)
     @tile2triton.kernel
     def by_warps(n, block):
-        return T.GemmWarpPolicy.Square.compute_warp_partition(block, block, 4)
+        warps = T.GemmWarpPolicy.Square.compute_warp_partition(block, block, 4)
+
+        @T.prim_func
+        def main(A: T.Tensor((n,), "float32")):
+            with T.Kernel(warps[0], threads=128) as bx:
+                A[bx] = 0.0
+
+        return main
 
     with pytest.raises(TuningError, match=r"(?s)^error.T2T546.*compute_warp_partition\(block"):
         by_warps(128)

@@ -89,9 +89,9 @@ CASES = [
     (product, matrices(2, 8192), "cuda:90", (128, 256, 64, 3, 8)),
     (product, matrices(2, 8192), "cuda:80", (128, 128, 32, 3, 4)),
     (product, matrices(2, 8192), "hip:gfx942", (128, 128, 64, 2, 4)),
-    (attends, heads(128), "cuda:90", (128, 128, 2, 8)),
+    (attends, heads(128), "cuda:90", (128, 128, 3, 8)),
     (attends, heads(128), "cuda:80", (128, 64, 2, 8)),
-    (attends, heads(64), "cuda:90", (128, 128, 2, 8)),
+    (attends, heads(64), "cuda:90", (128, 128, 3, 8)),
     # Two accumulators, or one of long rows.
     (gated, matrices(3), "cuda:90", (128, 128, 64, 3, 8)),
     (gated, matrices(3), "cuda:80", (128, 64, 32, 3, 4)),
