@@ -75,6 +75,11 @@ def activated(A, B, b):
     return T.gelu(T.gemm(A, B, transpose_B=False) + b)
 
 
+@tile2triton.kernel
+def biased(Q, K, V, bias):
+    return T.gemm(T.softmax(T.gemm(Q, K, transpose_B=True) + bias), V)
+
+
 def heads(d, dtype="float16"):
     return [T.Tensor((16, 4096, d), dtype)] * 3
 
@@ -92,6 +97,8 @@ CASES = [
     (attends, heads(128), "cuda:90", (128, 128, 3, 8)),
     (attends, heads(128), "cuda:80", (128, 64, 2, 8)),
     (attends, heads(64), "cuda:90", (128, 128, 3, 8)),
+    # A bias is loaded beside the keys and values.
+    (biased, [*heads(128), T.Tensor((16, 4096, 4096), "float16")], "cuda:90", (128, 128, 2, 8)),
     # Two accumulators, or one of long rows.
     (gated, matrices(3), "cuda:90", (128, 128, 64, 3, 8)),
     (gated, matrices(3), "cuda:80", (128, 64, 32, 3, 4)),

@@ -73,6 +73,11 @@ class Fitting:
         made = [side for dot in dots for side in dot.operands if self._is_made(side)]
         words = sums + sum(self._words(side, sizes) for side in made)
         words += sum(self._words(one.term, sizes) for one in self.outputs if _is_costly(one.term))
+        # What is added to products, such as a bias, is beside them as float32.
+        for matrix in self._matrices_beside():
+            # Where rows begin anywhere, each element has an address of its own.
+            each = 1 if _has_even_rows(matrix) else 3
+            words += each * self._elements(matrix, sizes)
         if chip == "hip":
             # What a loop multiplies every time is loaded to registers in front of it.
             words += sum(self._words(one, sizes) for one in self._factors() if self._is_kept(one))
@@ -88,6 +93,10 @@ class Fitting:
             for axis in factor.axes:
                 if self.roles[axis] == "stream":
                     looped.setdefault(axis, []).append(size * self._copies(factor))
+        for matrix in self._matrices_beside():
+            for axis in matrix.axes:
+                if self.roles[axis] == "stream":
+                    looped.setdefault(axis, []).append(self._words(matrix, sizes) * 4)
         is_cuda = self.facts.target.startswith("cuda")
         # Without warp groups that multiply, one tile fewer waits.
         waiting = stages if self.facts.target in ("cuda:90", "cuda:100") else stages - 1
@@ -107,6 +116,19 @@ class Fitting:
         sides = [side for dot in self._dots() for side in dot.operands]
         return [side for side in dict.fromkeys(sides) if side.kind == "load"]
 
+    def _matrices_beside(self) -> list[Term]:
+        """The matrices that a loop loads beside the factors of its products."""
+        factors = self._factors()
+        found = subterms(*(output.term for output in self.outputs))
+        return [
+            term
+            for term in found
+            if term.kind == "load"
+            and term not in factors
+            and any(self.roles[axis] == "stream" for axis in term.axes)
+            and any(self.roles[axis] == "tile" for axis in term.axes)
+        ]
+
     def _is_made(self, side: Term) -> bool:
         """Whether a factor is made of another product."""
         return side.kind != "load" and any(one.kind == "dot" for one in subterms(side))
@@ -123,9 +145,17 @@ class Fitting:
 
     def _words(self, term: Term, sizes: Sizes) -> int:
         """The words of 32 bits in a tile of a term."""
+        return self._elements(term, sizes) * BY_NAME[term.dtype].bits // 32
+
+    def _elements(self, term: Term, sizes: Sizes) -> int:
         lanes = [axis for axis in term.axes if self.roles[axis] not in ("grid", "step")]
-        elements = math.prod(next_power_of_two(sizes[axis].value) for axis in lanes)
-        return elements * BY_NAME[term.dtype].bits // 32
+        return math.prod(next_power_of_two(sizes[axis].value) for axis in lanes)
+
+
+def _has_even_rows(load: Term) -> bool:
+    """Whether each row of a tensor begins at a multiple of 16 bytes."""
+    inner = [axis.size.value for axis in load.operands[-1].axes]
+    return all(size * BY_NAME[load.dtype].bits % 128 == 0 for size in inner)
 
 
 def _is_turned(factor: Term, dot: Term) -> bool:
