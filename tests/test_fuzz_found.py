@@ -323,3 +323,14 @@ for i in T.Parallel(2):
     C[i] = T.max(T.min(x, 8), -8)
 """
     agree_on(body, "float32", "(2,)", device)
+
+
+def test_magnitude_of_the_lowest_integer_is_itself(device: str) -> None:
+    body = """
+tile = T.alloc_shared((8, 3), "int32")
+most = T.alloc_shared((8,), "int32")
+T.fill(tile, T.min_value("int32"))
+T.reduce_absmax(tile, most)
+T.copy(most, C)
+"""
+    agree_on(body, "int32", "(8,)", device)

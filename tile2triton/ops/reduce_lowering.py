@@ -139,12 +139,15 @@ def _combined(kind: str, old: ast.expr, new: ast.expr, propagates: bool, dtype: 
 def _padding_is_harmless(space: Space, source: Region, kind: str) -> bool:
     """Zeros take no part in sums and in maxima of absolute values."""
     is_zero = source.whole and source.buffer in space.lowering.zero_padded
-    return is_zero and kind in ("sum", "abssum", "absmax", "bitor", "bitxor")
+    if kind == "absmax":
+        return is_zero and is_float(source.dtype)
+    return is_zero and kind in ("sum", "abssum", "bitor", "bitxor")
 
 
 def _identity(kind: str, dtype: str) -> int | float:
-    if kind == "absmax":
-        return 0.0 if is_float(dtype) else 0
+    if kind == "absmax" and is_float(dtype):
+        return 0.0
+    # The lowest integer has no magnitude in its type, and stays what it is.
     return identity(combination_of(kind), dtype)
 
 
