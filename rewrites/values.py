@@ -252,6 +252,9 @@ def _as_operand(value: Value, dtype: str) -> Value:
         # The literal is a float32 in TileLang, and would be a float64 in Triton.
         if value.dtype == "float32" and not _holds("float32", value.number):
             return strong(value)
+    if value.weak and value.number is None and BY_NAME[dtype].kind == "uint":
+        # What a loop that is written out makes of its variable may be negative, too.
+        return cast(strong(value), dtype)
     if value.weak and BY_NAME[dtype].kind == "uint" and isinstance(value.number, int):
         # Triton refuses a negative number beside an unsigned tensor.
         return _whole(value, value.number, dtype)

@@ -334,3 +334,15 @@ T.reduce_absmax(tile, most)
 T.copy(most, C)
 """
     agree_on(body, "int32", "(8,)", device)
+
+
+def test_negative_variable_of_a_written_out_loop_meets_unsigned_numbers(device: str) -> None:
+    body = """
+tile = T.alloc_shared((8,), "uint32")
+T.fill(tile, 3)
+for k in T.unroll(2):
+    for i in T.Parallel(8):
+        tile[i] = (k * -5) ^ tile[i]
+T.copy(tile, C)
+"""
+    agree_on(body, "uint32", "(8,)", device)
