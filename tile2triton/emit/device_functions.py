@@ -5,6 +5,38 @@ import ast
 from rewrites.nodes import Blank
 from rewrites.tree import names_in
 
+# Casts to fp8, for `rewrites.guard_fp8_casts`; TRITON, UPPER and LOWER are names of one type.
+TO_FP8 = '''
+@triton.jit
+def _float8TRITON(x, zero):
+    """Floats as UPPER numbers. The zero keeps ptxas from using a pair of them twice, wrongly."""
+    bits = tl.inline_asm_elementwise(
+        """
+        {
+            .reg .b16 low, high, zero;
+            cvt.u16.u32 zero, $5;
+            cvt.rn.satfinite.LOWERx2.f32 low, $2, $1;
+            cvt.rn.satfinite.LOWERx2.f32 high, $4, $3;
+            xor.b16 low, low, zero;
+            xor.b16 high, high, zero;
+            mov.b32 $0, {low, high};
+        }
+        """,
+        "=r,f,f,f,f,r,r,r,r",
+        [x, zero],
+        dtype=tl.uint8,
+        is_pure=True,
+        pack=4,
+    )
+    return bits.to(tl.float8TRITON, bitcast=True)
+'''
+
+
+def _to_fp8(triton: str, ptx: str) -> str:
+    named = TO_FP8.replace("TRITON", triton)
+    return named.replace("UPPER", ptx.upper()).replace("LOWER", ptx)
+
+
 # No name of a user's begins with an underscore in the emitted text, so that none clashes.
 TEXTS = {
     "_larger": '''
@@ -46,54 +78,8 @@ def _draw(seed, sequence, number):
     )
     return tl.where(place < 2, tl.where(place == 0, a, b), tl.where(place == 2, c, d))
 ''',
-    "_float8e4nv": '''
-@triton.jit
-def _float8e4nv(x, zero):
-    """Floats as E4M3 numbers. The zero keeps ptxas from using a pair of them twice, wrongly."""
-    bits = tl.inline_asm_elementwise(
-        """
-        {
-            .reg .b16 low, high, zero;
-            cvt.u16.u32 zero, $5;
-            cvt.rn.satfinite.e4m3x2.f32 low, $2, $1;
-            cvt.rn.satfinite.e4m3x2.f32 high, $4, $3;
-            xor.b16 low, low, zero;
-            xor.b16 high, high, zero;
-            mov.b32 $0, {low, high};
-        }
-        """,
-        "=r,f,f,f,f,r,r,r,r",
-        [x, zero],
-        dtype=tl.uint8,
-        is_pure=True,
-        pack=4,
-    )
-    return bits.to(tl.float8e4nv, bitcast=True)
-''',
-    "_float8e5": '''
-@triton.jit
-def _float8e5(x, zero):
-    """Floats as E5M2 numbers. The zero keeps ptxas from using a pair of them twice, wrongly."""
-    bits = tl.inline_asm_elementwise(
-        """
-        {
-            .reg .b16 low, high, zero;
-            cvt.u16.u32 zero, $5;
-            cvt.rn.satfinite.e5m2x2.f32 low, $2, $1;
-            cvt.rn.satfinite.e5m2x2.f32 high, $4, $3;
-            xor.b16 low, low, zero;
-            xor.b16 high, high, zero;
-            mov.b32 $0, {low, high};
-        }
-        """,
-        "=r,f,f,f,f,r,r,r,r",
-        [x, zero],
-        dtype=tl.uint8,
-        is_pure=True,
-        pack=4,
-    )
-    return bits.to(tl.float8e5, bitcast=True)
-''',
+    "_float8e4nv": _to_fp8("e4nv", "e4m3"),
+    "_float8e5": _to_fp8("e5", "e5m2"),
 }
 
 
