@@ -346,3 +346,17 @@ for k in T.unroll(2):
 T.copy(tile, C)
 """
     agree_on(body, "uint32", "(8,)", device)
+
+
+@pytest.mark.parametrize("name", ["min", "max", "minimum", "maximum", "truncdiv", "truncmod"])
+def test_function_of_two_truth_values_is_a_truth_value(name: str, device: str) -> None:
+    other = "i < 8" if name.startswith("trunc") else "i < 4"  # no division by 0
+    body = f"""
+tile = T.alloc_shared((8,), "bool")
+other = T.alloc_shared((8,), "bool")
+for i in T.Parallel(8):
+    tile[i] = i % 2 == 0
+    other[i] = {other}
+    C[i] = T.if_then_else(~T.{name}(tile[i], other[i]), 1, 0)
+"""
+    agree_on(body, "int32", "(8,)", device)

@@ -78,10 +78,13 @@ def pair_lowering(template: str) -> Lower:
 def pair(template: str, left: Value, right: Value) -> Value:
     """`template` over `a` and `b`, in the promoted type of two values.
 
-    bfloat16 is computed in float32, where the `tl.maximum` of Triton 3.6 leaves it.
+    bfloat16 is computed in float32, where the `tl.maximum` of Triton 3.6 leaves it. Of two
+    truth values the result is one, too, computed in int32.
     """
     dtype = promoted(left.dtype, right.dtype)
     computed = "float32" if dtype.startswith(("float8", "bfloat16")) else dtype
+    if left.dtype == right.dtype == "bool":
+        dtype = "bool"
     if left.weak and right.weak:
         # Python would divide two literals its own way, and leave a number without a type.
         left = strong(cast(left, computed))
