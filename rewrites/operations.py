@@ -50,6 +50,8 @@ def unary(tree: ast.expr, op: ast.unaryop, operand: Value) -> Value:
         wide = cast(operand, "float32")
         turned = replace(wide, tree=ast.UnaryOp(op, wide.tree), number=None)
         return cast(turned, operand.dtype)
+    if isinstance(op, ast.USub) and operand.dtype == "bool":
+        operand = cast(operand, "int32")
     known = operand.number
     if isinstance(op, ast.Invert) and isinstance(known, int) and operand.dtype == "int32":
         return replace(operand, tree=ast.UnaryOp(op, operand.tree), number=~int(known))
@@ -93,7 +95,14 @@ def binary(
             f"`**` is not an operator of tile programs: `{ast.unparse(tree)}`",
             hint="multiply, or use T.pow(x, y)",
         )
-    return arithmetic(op, a, b)
+    result = arithmetic(op, a, b)
+    if result.weak and result.number is None and result.dtype == "int32":
+        # Of a loop that is written out, Triton would compute with Python's unlimited numbers.
+        interval = space.environment.range(result.tree)
+        least, most = interval.low or 0, interval.high or 0
+        if wrapped(least, "int32") != least or wrapped(most, "int32") != most:
+            return arithmetic(op, strong(a), b)
+    return result
 
 
 def comparison(op: ast.cmpop, a: Value, b: Value, left: ast.expr, right: ast.expr) -> Value:

@@ -360,3 +360,23 @@ for i in T.Parallel(8):
     C[i] = T.if_then_else(~T.{name}(tile[i], other[i]), 1, 0)
 """
     agree_on(body, "int32", "(8,)", device)
+
+
+def test_opposite_of_a_truth_value_is_a_number(device: str) -> None:
+    body = """
+tile = T.alloc_shared((8,), "bool")
+for i in T.Parallel(8):
+    tile[i] = i % 3 == 0
+    C[i] = T.min(i, -tile[i])
+"""
+    agree_on(body, "int32", "(8,)", device)
+
+
+@pytest.mark.parametrize("value", ["T.min_value('int32') - k", "k * 2147483647 * 3"])
+def test_numbers_of_a_written_out_loop_wrap(value: str, device: str) -> None:
+    body = f"""
+for k in T.unroll(3):
+    for i in T.Parallel(8):
+        C[i] = {value} + i
+"""
+    agree_on(body, "int32", "(8,)", device)
