@@ -124,6 +124,44 @@ class Erasure:
     filename: str = ""
 
 
+Argument = int | str | bool | tuple[int | str, ...]
+
+
+@dataclass(frozen=True)
+class Patch:
+    """An edit of what Triton compiles a kernel to, for a hint that its language cannot say.
+
+    `kind` names a file in `tile2triton/ttgir/patches/`. `anchor` is the variable of the emitted
+    kernel that holds what is loaded or multiplied; Triton keeps that name beside each operation.
+    `construct` is how the user wrote the hint; `line` is in `filename`, or in the kernel's own file
+    where that is empty.
+    """
+
+    kind: str
+    anchor: str
+    kernel: str
+    construct: str
+    line: int
+    arguments: tuple[tuple[str, Argument], ...] = ()
+    filename: str = ""
+
+
+@dataclass(frozen=True)
+class HintOutcome:
+    """What became of one hint on one target.
+
+    `how` is "native" (Triton's language says it), "patch" (a patch of what it compiles to) or
+    "none"; `detail` says what was written or patched, or why nothing was.
+    """
+
+    construct: str
+    line: int
+    target: str
+    how: str
+    detail: str
+    filename: str = ""
+
+
 class Operator(Protocol):
     """What rewrites may ask of an operator; the table itself lives in `tile2triton.ops`."""
 
@@ -200,6 +238,10 @@ class Facts:
     hints: dict[str, Any] = field(default_factory=dict)
     # What was left out of the tree because the order of its statements already says it.
     erased: list[Erasure] = field(default_factory=list)
+    # What the emitted module asks to be edited in what Triton makes of its kernels.
+    patches: list[Patch] = field(default_factory=list)
+    # What became of each hint, once for each target.
+    hint_report: list[HintOutcome] = field(default_factory=list)
     # TMA descriptors that lowered copies use, by the name of their kernel parameter.
     descriptors: dict[str, Descriptor] = field(default_factory=dict)
 
