@@ -380,3 +380,17 @@ for k in T.unroll(3):
         C[i] = {value} + i
 """
     agree_on(body, "int32", "(8,)", device)
+
+
+@pytest.mark.parametrize("dtype", ["uint32", "int32", "int64", "uint16", "int8"])
+def test_float_that_leaves_an_integer_type_becomes_the_nearest(dtype: str, device: str) -> None:
+    # Of 8 bits, what is left of the nearest that 16 bits hold.
+    body = f"""
+tile = T.alloc_shared((8,), "{dtype}")
+for i in T.Parallel(8):
+    tile[i] = T.max_value("{dtype}")
+    tile[i] += i * 1000.5
+    C[i] = tile[i]
+    C[i + 8] = T.cast(T.cast(tile[i], "float32") - i * 5e9, "{dtype}")
+"""
+    agree_on(body, dtype, "(16,)", device)

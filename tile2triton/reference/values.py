@@ -52,7 +52,11 @@ def typed(value: Value) -> Value:
 
 
 def cast(value: Value, dtype: str) -> Value:
-    """The value in another type: float to integer truncates, float to float8 saturates."""
+    """The value in another type: float to integer truncates, float to float8 saturates.
+
+    What an integer type does not hold becomes the nearest that it holds, and NaN 0; types of 8 bits
+    are what is left of 16, as GPUs convert.
+    """
     # A Python number that becomes a float64 must not be rounded to float32 on its way.
     value = np.asarray(value) if isinstance(value, (bool, int, float)) else value
     if dtype_of(value) == dtype:
@@ -67,6 +71,8 @@ def cast(value: Value, dtype: str) -> Value:
             value = value.astype(np.float32)
         if dtypes.is_integer(dtype) and dtype_of(value) in _SMALL_FLOATS:
             value = value.astype(np.float32)
+        if dtypes.is_integer(dtype) and dtypes.is_float(dtype_of(value)):
+            return _truncated(value, target)
         return value.astype(target)
 
 
@@ -123,6 +129,18 @@ def unset(dtype: str) -> Value:
         return numpy_dtype(dtype).type(np.nan)
     limits = np.iinfo(numpy_dtype(dtype))
     return numpy_dtype(dtype).type(limits.min + 1 if limits.min else limits.max - 1)
+
+
+def _truncated(value: Value, target: np.dtype[Any]) -> Value:
+    wide = np.promote_types(target, np.int16 if target.kind == "i" else np.uint16)
+    limits = np.iinfo(wide)
+    whole = np.trunc(np.nan_to_num(np.asarray(value, np.float64), posinf=np.inf, neginf=-np.inf))
+    # The largest numbers of 64 bits are no float64.
+    high = whole >= float(limits.max)
+    low = whole <= float(limits.min)
+    result = np.where(high | low, 0.0, whole).astype(wide)
+    result = np.where(high, limits.max, np.where(low, limits.min, result)).astype(wide)
+    return result.astype(target)[()]
 
 
 def _saturated(value: Value, target: np.dtype[Any]) -> Value:
