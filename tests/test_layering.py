@@ -23,6 +23,8 @@ MAY_IMPORT_TRITON = (
     "supply.py",
     # What TileLang's users call on the host: comparing, measuring, asking about GPUs.
     "tilelang/",
+    # What patches the code that Triton compiles.
+    "ttgir/",
     "tune/",
 )
 # The operators that the language must have; `docs/operators.md` lists all.

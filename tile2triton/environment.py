@@ -46,7 +46,13 @@ SCHEDULES = Variable(
     meaning="where your own schedules are, by name; they come before those that are shipped",
 )
 
-VARIABLES = (CACHE_DIR, DISABLE_CACHE, TUNE_PROCESSES, SCHEDULES)
+PATCH_SECONDS = Variable(
+    name="TILE2TRITON_PATCH_SECONDS",
+    default="180",
+    meaning="for how long a kernel may compile when its patches are tried for the first time",
+)
+
+VARIABLES = (CACHE_DIR, DISABLE_CACHE, TUNE_PROCESSES, SCHEDULES, PATCH_SECONDS)
 
 
 def cache_directory() -> Path:

@@ -1,5 +1,8 @@
 """Every use of `triton.knobs`."""
 
+from collections.abc import Callable
+from typing import Any
+
 
 def cuobjdump_path() -> str:
     """The disassembler that Triton's wheel carries."""
@@ -15,3 +18,18 @@ def nvdisasm_path() -> str:
 
     path: str = triton.knobs.nvidia.nvdisasm.path
     return path
+
+
+def stages_hook() -> Callable[..., Any] | None:
+    """What Triton calls before it compiles a kernel."""
+    import triton
+
+    hook: Callable[..., Any] | None = triton.knobs.runtime.add_stages_inspection_hook
+    return hook
+
+
+def set_stages_hook(hook: Callable[..., Any]) -> None:
+    """Have Triton call `hook` before it compiles a kernel."""
+    import triton
+
+    triton.knobs.runtime.add_stages_inspection_hook = hook

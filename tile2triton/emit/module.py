@@ -13,6 +13,7 @@ from tile2triton.emit.device_functions import device_functions
 from tile2triton.emit.grid import fixed_grids
 from tile2triton.emit.launcher import launcher
 from tile2triton.emit.names import HostNames
+from tile2triton.emit.patches import patch_block, patch_sentence
 from tile2triton.printer import to_source
 
 # What an import brings and the statement, in the order in which a module imports.
@@ -38,6 +39,7 @@ def emit(tree: ast.Module, facts: Facts) -> str:
     body = [
         *device_functions(tree.body),
         *tree.body,
+        *patch_block(facts),
         *shown,
         *grids,
         *_gpu_count(facts, host),
@@ -51,11 +53,11 @@ def emit(tree: ast.Module, facts: Facts) -> str:
 def _docstring(facts: Facts) -> str:
     source = os.path.basename(facts.filename)
     lines = [f"{facts.name}: emitted from {source} by tile2triton."]
-    if facts.settings:
-        settings = ", ".join(f"{key}={value}" for key, value in facts.settings.items())
-        wrapped = textwrap.fill(f"Specialised for {settings}.", 88, break_long_words=False)
-        lines += ["", wrapped, ""]
-    return "\n".join(lines)
+    settings = ", ".join(f"{key}={value}" for key, value in facts.settings.items())
+    said = [f"Specialised for {settings}." if settings else "", patch_sentence(facts)]
+    for text in filter(None, said):
+        lines += ["", textwrap.fill(text, 88, break_long_words=False)]
+    return "\n".join([*lines, ""] if any(said) else lines)
 
 
 def _imports(body: list[ast.stmt]) -> list[ast.stmt]:

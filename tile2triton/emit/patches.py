@@ -1,0 +1,51 @@
+"""The block of an emitted module that asks for patches of what Triton makes of its kernels."""
+
+import ast
+import os
+from itertools import groupby
+
+from rewrites.facts import Facts, Patch
+from rewrites.nodes import Blank, Comment
+from rewrites.quote import expr, literal, name, stmts
+
+WHY = "Hints that Triton's language cannot say; without tile2triton they are left out."
+
+
+def patch_block(facts: Facts) -> list[ast.stmt]:
+    """Calls of `patch`, one for each kernel that has any, behind an import that may fail."""
+    if not facts.patches:
+        return []
+    (attempt,) = stmts(
+        "try:\n    from tile2triton.ttgir import patch\nexcept ImportError:\n    pass"
+    )
+    assert isinstance(attempt, ast.Try), "what was quoted is no try"
+    attempt.orelse = [
+        ast.Expr(
+            ast.Call(name("patch"), [name(kernel), *(_request(one, facts) for one in asked)], [])
+        )
+        for kernel, asked in groupby(_in_order(facts), lambda one: one.kernel)
+    ]
+    return [Comment(WHY), attempt, Blank()]
+
+
+def patch_sentence(facts: Facts) -> str:
+    """The sentence of the module's docstring that names them."""
+    named = dict.fromkeys(f"{one.kind} of {one.anchor}" for one in _in_order(facts))
+    return f"Patched where tile2triton is installed: {', '.join(named)}." if named else ""
+
+
+def _in_order(facts: Facts) -> list[Patch]:
+    """By kernel, in the order of the launches."""
+    kernels = [launch.kernel for launch in facts.launches]
+    return sorted(facts.patches, key=lambda one: kernels.index(one.kernel))
+
+
+def _request(patch: Patch, facts: Facts) -> ast.expr:
+    keys: list[ast.expr | None] = [ast.Constant(key) for key, _ in patch.arguments]
+    values = [expr(repr(value)) for _, value in patch.arguments]
+    where = f"line {patch.line}"
+    if patch.filename and patch.filename != facts.filename:
+        where = f"{os.path.basename(patch.filename)}:{patch.line}"
+    said = f"{where}: {patch.construct}"
+    parts = [ast.Constant(patch.kind), ast.Constant(patch.anchor), ast.Dict(keys, values)]
+    return ast.Tuple([*parts, literal(said)], ast.Load())

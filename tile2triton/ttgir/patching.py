@@ -1,0 +1,104 @@
+"""What a patch is: what an emitted module asks for, and what a file in `patches/` answers."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+# Triton's bindings are not typed.
+Module = Any
+
+
+class RefusedError(Exception):
+    """A patch that cannot be applied; the message says why, for whoever wrote the hint."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One patch that an emitted module asks for. `construct` is the hint as the user wrote it."""
+
+    kind: str
+    anchor: str
+    arguments: Mapping[str, Any]
+    construct: str = ""
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What decides about the machine code; `construct` does not."""
+        return self.kind, self.anchor, sorted(self.arguments.items())
+
+    def __str__(self) -> str:
+        return self.construct or f"{self.kind} of `{self.anchor}`"
+
+
+@dataclass(frozen=True)
+class Chip:
+    """What is compiled for: "cuda" or "hip", and 90 or "gfx942"; warps of a program; Triton."""
+
+    backend: str
+    arch: int | str
+    num_warps: int
+    num_stages: int
+    triton: tuple[int, ...]
+
+    @property
+    def is_nvidia(self) -> bool:
+        return self.backend == "cuda"
+
+    @property
+    def generation(self) -> int:
+        """8 for sm_80, 10 for sm_100; 0 for AMD's chips."""
+        return self.arch // 10 if isinstance(self.arch, int) else 0
+
+    def __str__(self) -> str:
+        return f"sm_{self.arch}" if self.is_nvidia else str(self.arch)
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a patch stands at its turn: the chip, and how often each variable is an operation.
+
+    `operations` counts (kind, name): the loads and dots of each variable after `make_ttir`.
+    """
+
+    chip: Chip
+    operations: Counter[tuple[str, str]]
+
+    def count(self, kind: str, name: str) -> int:
+        """How many operations "load" or "dot" the variable `name` is; refuses where it is none."""
+        found = self.operations[kind, name]
+        if not found:
+            raise RefusedError(f"the kernel has no {kind} named `{name}` on {self.chip}")
+        return found
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A step of a patch.
+
+    `place` is "start:STAGE", "end:STAGE", "before:PASS" or "after:PASS"; `run` edits the module
+    through Triton's bindings and returns None, or returns the text of another module. It raises
+    `RefusedError` where the number of its matches is not what it must be.
+    """
+
+    place: str
+    run: Callable[[Module, Site], str | None]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A row of `PATCHES`: which edits a request means on a chip.
+
+    `edits` raises `RefusedError` where the chip, or Triton, has no such thing. `arguments` are the
+    names of arguments that it takes.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    edits: Callable[[Request, Chip], tuple[Edit, ...]]
+
+
+def expect(found: int, wanted: int, what: str) -> None:
+    """Refuse an edit whose matches are fewer or more than there are operations."""
+    if found != wanted:
+        raise RefusedError(f"found {found} of {wanted} {what}")

@@ -1,0 +1,122 @@
+"""Tries patches in a process that may crash or hang, before they are applied in this one.
+
+What was found is kept in the cache directory, so that each is tried once: it is found again by the
+kernel as Triton first writes it, the patches, the chip, the options and the version of Triton.
+"""
+
+import base64
+import hashlib
+import os
+import pickle
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import triton
+
+from ..environment import PATCH_SECONDS, cache_directory
+from ..targets import TARGETS
+from ..worker_process import WorkerProcess
+from .outcome import Outcome
+from .patching import Request
+from .registry import package_digest
+
+WORKER = "tile2triton.ttgir.trial_worker"
+
+# What compiling with some requests gives: counts, an "error", or which is "blocked" and a "reason".
+Ask = Callable[[Sequence[Request]], dict[str, Any]]
+
+
+def try_patches(text: str, requests: Sequence[Request], target: Any, options: Any) -> Outcome:
+    """Which of `requests` the kernel `text`, in Triton's first form, compiles with."""
+    given = [text, package_digest(), triton.__version__, repr(target), str(options.hash())]
+    given += [repr(request.identity) for request in requests]
+    key = hashlib.sha256("\0".join(given).encode()).hexdigest()
+    path = cache_directory() / "patches" / f"{key[:32]}.json"
+    with suppress(OSError, ValueError, KeyError):
+        return Outcome.from_json(path.read_text())
+    with _compiler(text, target, options) as ask:
+        outcome = settle(ask, requests, _shared_memory(target))
+    _keep(path, outcome.to_json(requests))
+    return outcome
+
+
+def settle(ask: Ask, requests: Sequence[Request], shared_memory: int) -> Outcome:
+    """Leave out one request after the other, until the kernel compiles with the rest."""
+    before = ask(())
+    if "error" in before:
+        reason = f"the kernel does not compile without it either: {before['error']}"
+        return Outcome((), dict.fromkeys(range(len(requests)), reason))
+    kept = list(enumerate(requests))
+    refused: dict[int, str] = {}
+
+    def attempt(some: Sequence[tuple[int, Request]]) -> dict[str, Any]:
+        answer = ask([request for _, request in some])
+        needed = answer.get("shared memory", 0)
+        if needed > max(shared_memory, before["shared memory"]):
+            return {"error": f"it takes {needed} bytes of shared memory of {shared_memory}"}
+        return answer
+
+    while kept:
+        after = attempt(kept)
+        if "blocked" in after:
+            culprit = after["blocked"]
+        elif "error" in after:
+            # The first one with which those before it no longer compile.
+            counts = range(1, len(kept))
+            culprit = next((n for n in counts if "error" in attempt(kept[:n])), len(kept)) - 1
+        else:
+            applied = tuple(index for index, _ in kept)
+            return Outcome(applied, refused, _counts(before), _counts(after))
+        index, _ = kept.pop(culprit)
+        refused[index] = after.get("reason") or after["error"]
+    return Outcome((), refused, _counts(before), _counts(before))
+
+
+def _counts(answer: dict[str, Any]) -> dict[str, int]:
+    return {name: number for name, number in answer.items() if isinstance(number, int)}
+
+
+@contextmanager
+def _compiler(text: str, target: Any, options: Any) -> Iterator[Ask]:
+    """A process that compiles `text` with the requests that it is asked for."""
+    kernel = {
+        "text": text,
+        "target": [target.backend, target.arch, target.warp_size],
+        "options": base64.b64encode(pickle.dumps(options)).decode(),
+    }
+
+    with WorkerProcess(WORKER, "compiling with it", "the compiler") as process:
+
+        def ask(requests: Sequence[Request]) -> dict[str, Any]:
+            wanted = [[one.kind, one.anchor, dict(one.arguments)] for one in requests]
+            answer = process.ask({**kernel, "requests": wanted}, float(PATCH_SECONDS.value))
+            if "error" in answer:
+                answer["error"] = _with_diagnostics(answer["error"], answer.get("messages", ""))
+            return answer
+
+        yield ask
+
+
+def _with_diagnostics(error: str, messages: str) -> str:
+    told = [line.strip() for line in messages.splitlines()]
+    told = [line for line in told if "error:" in line or "Assertion" in line]
+    return "; ".join([error, *(line[:200] for line in told[:1])])
+
+
+def _shared_memory(target: Any) -> int:
+    known = {(row.backend, row.arch): row.shared_memory for row in TARGETS}
+    # A chip that is not in the table is asked when the kernel is loaded.
+    return known.get((target.backend, target.arch), 1 << 30)
+
+
+def _keep(path: Path, text: str) -> None:
+    """Readers see a whole file or none. Where none can be written, the next process tries again."""
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+        os.replace(temporary, path)
