@@ -1912,4 +1912,58 @@ CATALOGUE: dict[str, Entry] = {
         wrong="def f(X):\n    return f(T.relu(X))",
         right="def f(X):\n    for _ in range(3):\n        X = T.relu(X)\n    return X",
     ),
+    # Layouts of compiled code.
+    "T2T920": Entry(
+        title="A size of a layout that is no power of two",
+        explanation=(
+            "Layouts of registers and of shared memory are maps of bits, so that every size in "
+            "them is 1, 2, 4, 8 and so on."
+        ),
+        wrong="Blocked((1,), (32,), (4,), (0,)).linear((96,))",
+        right="Blocked((1,), (32,), (4,), (0,)).linear((128,))",
+    ),
+    "T2T921": Entry(
+        title="A basis of a layout that does not fit the tensor",
+        explanation="Each basis is an element of the tensor: a coordinate for each dimension.",
+        wrong="SharedLinear(((1,), (2,))).linear((2, 2))",
+        right="SharedLinear(((0, 1), (1, 0))).linear((2, 2))",
+    ),
+    "T2T922": Entry(
+        title="A layout of shared memory that lacks elements",
+        explanation="What is stored into a buffer or loaded from it has a place there.",
+        wrong="offsets = ((0, 1), (0, 1), (1, 0))",
+        right="offsets = ((0, 1), (0, 2), (1, 0))",
+    ),
+    "T2T923": Entry(
+        title="Layouts of different shapes",
+        explanation=(
+            "Where a tensor stands in shared memory is asked of two layouts of the same shape."
+        ),
+    ),
+    "T2T924": Entry(
+        title="A matrix instruction whose layout is not known",
+        explanation=(
+            "Known are mma.sync and wgmma on NVIDIA, whose versions are 2 and 3, and AMD's matrix "
+            "instructions of 16 by 16 and 32 by 32."
+        ),
+    ),
+    "T2T925": Entry(
+        title="A swizzle that TMA and wgmma do not have",
+        explanation="They exchange groups of 16 bytes in rows of 32, 64 or 128 bytes, or none.",
+        wrong="NvmmaShared(16, False, 16)",
+        right="NvmmaShared(32, False, 16)",
+    ),
+    "T2T926": Entry(
+        title="A layout of TMA that is not known",
+        explanation=(
+            "Not known are elements of 4 bits that are padded to 8, and transposed buffers of "
+            "more than two dimensions."
+        ),
+    ),
+    "T2T927": Entry(
+        title="A buffer that is smaller than its swizzle",
+        explanation="A swizzle exchanges groups within eight rows that are as wide as itself.",
+        wrong="NvmmaShared(128, False, 16).linear((4, 64))",
+        right="NvmmaShared(128, False, 16).linear((8, 64))",
+    ),
 }
