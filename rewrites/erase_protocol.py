@@ -40,6 +40,8 @@ PLAIN = {
     "tcgen05_gemm": "gemm",
 }
 # What plain copies and products do not take.
+# What T.copy prefers where it stands for T.async_copy.
+ASYNCHRONOUS = "async_copy"
 DROPPED = ("barrier", "cluster_mask", "leader_scope_threads", "mbar", "use_2cta")
 REASONS = {
     **dict.fromkeys(WAITS, "proved: what stands before it satisfies it"),
@@ -116,6 +118,9 @@ def _make_plain(statement: ast.stmt, facts: Facts) -> None:
                 set_down(facts, node, _as_written(node), REASONS[function])
                 called.attr = PLAIN[function]
                 node.keywords = [k for k in node.keywords if k.arg not in DROPPED]
+                if function == "async_copy":
+                    said = ast.keyword("prefer_instruction", ast.Constant(ASYNCHRONOUS))
+                    node.keywords.append(said)
             case ast.Call(func=ast.Attribute(attr="alloc_tmem") as called):
                 set_down(facts, node, "T.alloc_tmem(…)", "tensor memory is a tile as any other")
                 called.attr = "alloc_fragment"

@@ -108,6 +108,8 @@ class Launch:
     num_warps: int = 4
     num_stages: int = 1
     descriptors: tuple[Descriptor, ...] = ()
+    # Further options of the launch, by Triton's names.
+    options: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,39 @@ class HintOutcome:
     target: str
     how: str
     detail: str
+    filename: str = ""
+
+
+@dataclass(frozen=True)
+class WrittenHint:
+    """A hint that leaves no statement in the tree.
+
+    `operator` is its name, `arguments` what it was given, as plain data, and `kernel_line` the line
+    of its T.Kernel; `line` is in `filename`, or in the kernel's own file where that is empty.
+    """
+
+    operator: str
+    construct: str
+    line: int
+    arguments: Mapping[str, Any]
+    kernel_line: int = 0
+    filename: str = ""
+
+
+@dataclass(frozen=True)
+class HintRequest:
+    """A hint that lowering could not settle, since it is of a whole kernel or needs a patch.
+
+    `kind` is a launch option of Triton's or a kind of patch, `block` the number of the T.Kernel
+    block; `anchor` is the variable of the emitted kernel that a patch is for.
+    """
+
+    kind: str
+    construct: str
+    line: int
+    block: int
+    anchor: str = ""
+    arguments: tuple[tuple[str, Argument], ...] = ()
     filename: str = ""
 
 
@@ -236,6 +271,11 @@ class Facts:
     operators: Mapping[str, Operator] = field(default_factory=dict)
     # Hints that changed nothing in the tree, by the name the user wrote.
     hints: dict[str, Any] = field(default_factory=dict)
+    written_hints: list[WrittenHint] = field(default_factory=list)
+    # Kinds of patches that there are.
+    patch_kinds: frozenset[str] = frozenset()
+    # What lowering leaves to be settled when the launches are known.
+    hint_requests: list[HintRequest] = field(default_factory=list)
     # What was left out of the tree because the order of its statements already says it.
     erased: list[Erasure] = field(default_factory=list)
     # What the emitted module asks to be edited in what Triton makes of its kernels.

@@ -35,6 +35,7 @@ from rewrites.dtypes import bits
 from rewrites.environment import next_power_of_two
 from rewrites.erasures import set_down
 from rewrites.facts import Facts
+from rewrites.hint_notes import note
 from rewrites.nodes import Comment
 from rewrites.quote import place
 from rewrites.ranges import Range, range_of
@@ -79,6 +80,9 @@ def _lower(keyword: ast.keyword, size: int, facts: Facts) -> str:
         f"{facts.target} has {limit // KIB} KiB."
     )
     set_down(facts, keyword, f"num_stages={stages}", f"{said} {fitting} are kept.")
+    if not facts.stored:
+        written, kept = f"T.Pipelined(…, num_stages={stages})", f"{fitting} of them: {said}"
+        note(facts, keyword.value, written, "native", kept)
     keyword.value = place(ast.Constant(fitting), keyword.value)
     return said
 

@@ -5,6 +5,8 @@ import ast
 from rewrites.dtypes import is_float
 from rewrites.environment import Environment
 from rewrites.errors import refuse
+from rewrites.facts import Facts
+from rewrites.hint_notes import note
 from rewrites.lowering import Lowering
 from rewrites.quote import expr
 from rewrites.shapes import plain_extent
@@ -29,6 +31,7 @@ def loop_header(lowering: Lowering, loop: ast.For, space: Space | None = None) -
     parts = _shortest([bound(space, part).tree for part in (start, stop, step)])
     if operator.name == "Pipelined":
         stages = arguments["num_stages"]
+        _note_stages(loop.iter, lowering.facts)
         # Launchers ask for one stage, so that a plain range is one of a single stage too.
         if isinstance(stages, ast.Constant) and stages.value in (0, 1, None):
             return _call("range", parts)
@@ -47,6 +50,25 @@ def loop_header(lowering: Lowering, loop: ast.For, space: Space | None = None) -
         header.keywords.append(ast.keyword("loop_unroll_factor", factor))
         return header
     return _call("range", parts)
+
+
+def _note_stages(call: ast.Call, facts: Facts) -> None:
+    """Say what became of the number of stages, unless it was lowered, which has been said."""
+    for keyword in call.keywords:
+        if keyword.arg != "num_stages" or facts.stored:
+            continue
+        start = "T.Pipelined(…, num_stages="
+        said = [r for r in facts.hint_report if r.line == call.lineno]
+        if any(one.construct.startswith(start) for one in said):
+            continue
+        # It may stand for the stages of the single statements, which have a report of their own.
+        scheduled = [r for r in facts.written_hints if r.line == call.lineno]
+        if any({"order", "stage"} <= one.arguments.keys() for one in scheduled):
+            continue
+        stages = ast.unparse(keyword.value)
+        is_plain = isinstance(keyword.value, ast.Constant) and keyword.value.value in (0, 1)
+        detail = "a plain loop" if is_plain else f"`tl.range(…, num_stages={stages})`"
+        note(facts, call, f"{start}{stages})", "native", detail)
 
 
 def bounds(arguments: dict[str, ast.expr]) -> tuple[ast.expr, ast.expr, ast.expr]:

@@ -134,6 +134,7 @@ class _Program:
 
     def _kernel(self, block: ast.With) -> None:
         self.lowering.kept = {}
+        self.lowering.block_number += 1
         (item,) = block.items
         assert isinstance(item.context_expr, ast.Call)
         zero = ast.Constant(0)

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from rewrites.access_hints import AccessHints
 from rewrites.descriptors import DescriptorPlan
 from rewrites.environment import Environment, Names, padded
 from rewrites.facts import Facts
@@ -23,6 +24,10 @@ class Lowering:
         self.turned: frozenset[int] = frozenset()
         self.descriptors = DescriptorPlan(frozenset(), frozenset(), frozenset())
         self.safe_values: dict[str, ast.expr] = {}
+        # The number of the T.Kernel block that is being lowered.
+        self.block_number = -1
+        # How the copy that is being lowered wants memory to be accessed.
+        self.access = AccessHints()
         # Names of what operators keep from one statement of a kernel to the next.
         self.kept: dict[str, str] = {}
 
@@ -41,6 +46,15 @@ class Lowering:
         return expand_dims(
             self.assign(f"offs_{offset_name(tree, 'lanes')}", arange), position, rank
         )
+
+    @contextmanager
+    def accessing(self, hints: AccessHints) -> Iterator[None]:
+        """Load and store as `hints` say."""
+        outer, self.access = self.access, hints
+        try:
+            yield
+        finally:
+            self.access = outer
 
     @contextmanager
     def block(self) -> Iterator[list[ast.stmt]]:

@@ -21,6 +21,7 @@ from rewrites.dtypes import BY_NAME
 from rewrites.environment import environment_of, next_power_of_two
 from rewrites.errors import refuse
 from rewrites.facts import Facts, Launch
+from rewrites.hint_notes import note
 from rewrites.lower_program import block_variables
 from rewrites.nodes import Blank, Comment
 from rewrites.quote import expr, name, place, stmts
@@ -73,6 +74,7 @@ def _open(block: ast.With, kernel: str, facts: Facts) -> ast.FunctionDef:
     launch = Launch(kernel=kernel, arguments=arguments, constants=constants)
     launch.grid = tuple(host_expression(extent) for extent in call.args)
     launch.num_warps = _warps(call, facts)
+    _note_launch(call, launch, swizzle, len(variables), facts)
     launch.descriptors = tuple(d for d in facts.descriptors.values() if d.name in used)
     facts.launches.append(launch)
     parameters = [ast.arg(argument, _annotation(typed.get(argument))) for argument in arguments]
@@ -84,6 +86,21 @@ def _open(block: ast.With, kernel: str, facts: Facts) -> ast.FunctionDef:
         decorator_list=[expr("triton.jit")],
     )
     return place(function, block)
+
+
+def _note_launch(
+    call: ast.Call, launch: Launch, swizzle: ast.Call | None, rank: int, facts: Facts
+) -> None:
+    """Say what became of the threads and of the order of programs that a kernel asks for."""
+    for keyword in call.keywords:
+        if keyword.arg == "threads" and not facts.stored:
+            construct = f"T.Kernel(…, threads={ast.unparse(keyword.value)})"
+            note(facts, call, construct, "native", f"`num_warps={launch.num_warps}` at the launch")
+    if swizzle is not None and not facts.stored:
+        how, said = "native", "`tl.swizzle2d` on the program ids"
+        if rank < 2:
+            how, said = "none", "the grid has one dimension, and so no panels"
+        note(facts, swizzle, ast.unparse(swizzle), how, said)
 
 
 def _annotation(dtype: str | None) -> ast.expr | None:

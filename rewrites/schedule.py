@@ -26,7 +26,9 @@ class Schedule:
     programs: int | None = None
     # Whether matrix products may be computed again for each tile that needs them.
     recompute: bool = False
-    # Where it is said: by the name of a field, or `tiles.m` and `splits.k`.
+    # Options of the launch, by Triton's names.
+    options: Mapping[str, int] = field(default_factory=dict)
+    # Where it is said: by the name of a field, or `tiles.m`, `splits.k`, `options.maxnreg`.
     nodes: Mapping[str, ast.AST] = field(default_factory=dict, compare=False)
 
     def node(self, key: str, otherwise: ast.AST) -> ast.AST:
@@ -44,5 +46,6 @@ class Schedule:
             swizzle=defaults.swizzle if self.swizzle is None else self.swizzle,
             programs=defaults.programs if self.programs is None else self.programs,
             recompute=defaults.recompute or self.recompute,
+            options={**defaults.options, **self.options},
             nodes={**defaults.nodes, **self.nodes},
         )

@@ -8,7 +8,7 @@ from rewrites.dtypes import bits, is_float, is_integer
 from rewrites.environment import Environment
 from rewrites.errors import refuse
 from rewrites.facts import Facts, Tensor
-from rewrites.quote import expr, literal, name
+from rewrites.quote import copy_tree, expr, literal, name
 from rewrites.scalars import logical
 from rewrites.tree import names_in, walk
 from rewrites.values import Value, cast, stored, strong, triton_dtype
@@ -38,23 +38,23 @@ def read(space: "Space", buffer: str, indices: list[ast.expr], node: ast.expr) -
 
 def load(space: "Space", tensor: Tensor, where: Address) -> ast.expr:
     """The `tl.load` for an address."""
+    hints = space.lowering.access
+    pointer = hints.narrowed(where.pointer, space.rank if where.axes else 0)
     if where.mask is None:
-        return expr("tl.load(pointer)", pointer=where.pointer)
+        return hints.applied(expr("tl.load(pointer)", pointer=pointer))
     other: ast.expr = literal(0.0 if is_float(tensor.dtype) else 0)
-    template = "tl.load(pointer, mask=mask, other=other)"
     safe = space.lowering.safe_values.get(tensor.name)
-    if safe is not None and is_integer(tensor.dtype) and bits(tensor.dtype) < 32:
-        # Triton 3.6.0 fills vectors of narrow integers wrong (`known_miscompiles.py`).
-        template = f"tl.where(mask, {template}, safe)"
-    elif safe is not None:
+    # Triton 3.6.0 fills vectors of narrow integers wrong (`known_miscompiles.py`).
+    is_filled_after = is_integer(tensor.dtype) and bits(tensor.dtype) < 32
+    if safe is not None and not is_filled_after:
         other = safe
-    return expr(
-        template,
-        pointer=where.pointer,
-        mask=where.mask.tree,
-        other=other,
-        safe=safe or other,
+    mask = where.mask.tree
+    loaded = hints.applied(
+        expr("tl.load(pointer, mask=mask, other=other)", pointer=pointer, mask=mask, other=other)
     )
+    if safe is None or not is_filled_after:
+        return loaded
+    return expr("tl.where(mask, loaded, safe)", mask=copy_tree(mask), loaded=loaded, safe=safe)
 
 
 def write(
@@ -65,16 +65,13 @@ def write(
     where = address(space, buffer, indices, node)
     refuse_races(space, where.axes, node, buffer, value)
     new = stored(value, tensor.dtype)
-    template = "tl.store(pointer, value)"
-    mask = where.mask
-    if mask is not None:
-        template = "tl.store(pointer, value, mask=mask)"
-    space.lowering.emit(
-        template,
-        pointer=where.pointer,
-        value=new.tree,
-        **({} if mask is None else {"mask": mask.tree}),
-    )
+    hints = space.lowering.access
+    pointer = hints.narrowed(where.pointer, space.rank if where.axes else 0)
+    made = expr("tl.store(pointer, value)", pointer=pointer, value=new.tree)
+    if where.mask is not None:
+        assert isinstance(made, ast.Call)
+        made.keywords.append(ast.keyword("mask", where.mask.tree))
+    space.lowering.out.append(ast.Expr(hints.applied(made)))
 
 
 def refuse_races(

@@ -72,7 +72,7 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
     function.body = _written(plans, making, facts, function, asserted)
     tree.body = [*_constants(facts), function]
     # What is left of the schedule is for kernels with a grid of their own.
-    facts.schedule = Schedule()
+    facts.schedule = Schedule(options=facts.schedule.options, nodes=facts.schedule.nodes)
     return ast.fix_missing_locations(tree)
 
 

@@ -19,7 +19,7 @@ NAMES = tuple((Path(__file__).parent / "tilelang_names.txt").read_text().split()
 KINDS = {
     "supported": "An operator with a meaning of its own: see [operators.md](operators.md).",
     "rewritten": "Resolved while the kernel is traced: the tile program holds what it makes.",
-    "erased": "It may be written and leaves nothing behind, since no result depends on it.",
+    "hint": "It changes no result, and is applied or reported: see [hints.md](hints.md).",
     "refused": "Using it is an error with this code, reason and way out.",
 }
 # Front-end names whose objects have no docstring of their own that says it.
@@ -66,7 +66,7 @@ def verdict(name: str) -> Verdict:
         return _of_type(name, found)
     if name in OPERATORS:
         operator = OPERATORS[name]
-        kind = "erased" if operator.kind == "hint" else "supported"
+        kind = "hint" if operator.kind == "hint" else "supported"
         note = _first_sentence(operator.surface)
         if operator.name != name:
             note = f"`T.{operator.name}`."

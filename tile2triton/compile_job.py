@@ -45,7 +45,11 @@ def jobs(path: str, facts: Facts, target: Target) -> Iterator[Job]:
             constants={name: facts.constants[name] for name in launch.constants},
             elements=tuple(sorted(_tensor_elements(launch, facts))),
             attributes={index: list(_attributes(kind, target)) for index, kind in enumerate(types)},
-            options={"num_warps": launch.num_warps, "num_stages": launch.num_stages},
+            options={
+                "num_warps": launch.num_warps,
+                "num_stages": launch.num_stages,
+                **launch.options,
+            },
         )
 
 

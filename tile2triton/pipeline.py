@@ -33,6 +33,8 @@ from rewrites.facts import Facts, Program
 from rewrites.quote import copy_tree
 from rewrites.shapes import plain_shapes
 from rewrites.tree import function_of, is_whole, names_in
+from tile2triton.hints.patch_kinds import patch_kinds
+from tile2triton.hints.settle import forget, settle
 from tile2triton.ops import OPERATORS
 from tile2triton.schedule.library import templates
 from tile2triton.targets import BY_NAME
@@ -80,9 +82,9 @@ PIPELINE = tuple(
 def lower(program: Program, target: str, after: str | None = None) -> ast.Module:
     """The program's Triton kernels as a tree; with `after`, the tree behind that pass.
 
-    `program` itself stays as it is, except that its facts learn the target, the launches and the
-    descriptors. `after="trace"` gives the tile program before the first pass. Raises
-    `RewriteError` with every problem that the program has.
+    `program` itself stays as it is, except that its facts learn the target, the launches, the
+    descriptors and what became of hints. `after="trace"` gives the tile program before the first
+    pass. Raises `RewriteError` with every problem that the program has.
     """
     facts = program.facts
     facts.target = target
@@ -90,6 +92,9 @@ def lower(program: Program, target: str, after: str | None = None) -> ast.Module
     facts.multiprocessors = BY_NAME[target].multiprocessors
     facts.operators = OPERATORS
     facts.descriptors = {}
+    facts.patch_kinds = patch_kinds()
+    forget(facts)
+    schedule = facts.schedule
     tree = copy_tree(program.tree)
     if is_whole(function_of(tree)):
         # Their files are read for programs that leave tiles to them only.
@@ -104,5 +109,6 @@ def lower(program: Program, target: str, after: str | None = None) -> ast.Module
     if after is not None:
         known = ", ".join(["trace", *(rewrite.name for rewrite in PIPELINE)])
         raise ValueError(f"no pass {after!r}; the passes are {known}")
+    settle(tree, facts, schedule)
     assert "T" not in names_in(tree), "an operator is left after the last pass"
     return tree

@@ -66,7 +66,7 @@ def _alone(place: int, output: Output) -> Group:
 
 def refuse_several(plans: list[Plan], facts: Facts, function: ast.AST) -> None:
     """A schedule is of one launch."""
-    if len(plans) > 1 and facts.schedule != Schedule():
+    if len(plans) > 1 and facts.schedule != Schedule(options=facts.schedule.options):
         shapes = [
             f"{', '.join(one.tensor for one in plan.outputs)}: "
             f"({', '.join(str(axis.size) for axis in plan.outputs[0].axes)})"

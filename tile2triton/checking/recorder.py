@@ -136,11 +136,16 @@ def erased(facts: Facts) -> list[Event]:
         }
         for one in facts.erased
     ]
-    for name in facts.hints:
-        if name != "descriptors":
-            construct = name if name.startswith("T.") else f"T.{name}"
-            reason = "a hint, which changes no result"
-            rows.append({"construct": construct, "file": "", "line": 0, "reason": reason})
+    for hint in facts.hint_report:
+        if hint.how == "none":
+            rows.append(
+                {
+                    "construct": hint.construct,
+                    "file": hint.filename or facts.filename,
+                    "line": hint.line,
+                    "reason": f"a hint that is not applied: {hint.detail}",
+                }
+            )
     return rows
 
 

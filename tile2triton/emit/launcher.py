@@ -144,6 +144,7 @@ def _call(launch: Launch, facts: Facts, grid: ast.expr) -> ast.stmt:
     keywords = [ast.keyword(key, name(key)) for key in launch.constants]
     keywords.append(ast.keyword("num_warps", literal(launch.num_warps)))
     keywords.append(ast.keyword("num_stages", literal(launch.num_stages)))
+    keywords += [ast.keyword(key, literal(value)) for key, value in launch.options.items()]
     kernel = expr("kernel[grid]", kernel=name(launch.kernel), grid=grid)
     return ast.Expr(ast.Call(kernel, arguments, keywords))
 

@@ -15,6 +15,7 @@ from tile2triton.frontend.native import truth
 from tile2triton.frontend.nests import join_nest
 from tile2triton.frontend.positions import here
 from tile2triton.frontend.scopes import Binding, Scope
+from tile2triton.frontend.written_hints import write_down_loop
 
 
 class Choice:
@@ -85,6 +86,8 @@ def loop_turns(
     yield loop_values(loop, names, targets, block)
     builder.close()
     settled.body = block.body
+    if loop.hints:
+        write_down_loop(builder, loop, block.body)
     if not block.body:
         parent.body.remove(settled)
     elif loop.is_parallel:

@@ -18,6 +18,8 @@ class Layout:
     def __init__(self, shape: Any, forward_fn: Callable[..., Any] | None = None) -> None:
         self.shape = shape
         self.forward_fn = forward_fn
+        # What made it, as the user writes it.
+        self.maker = f"{type(self).__name__}(…)"
 
     def get_input_shape(self) -> list[Any]:
         """The extents of the buffer."""

@@ -16,6 +16,7 @@ from tile2triton.frontend.spans import argument_positions
 from tile2triton.frontend.statics import note_value, plain
 from tile2triton.frontend.together import as_named
 from tile2triton.frontend.trees import option_tree, placed_at, tree_of
+from tile2triton.hints.loops import stages_of
 
 # What these loops' optional arguments say changes nothing in what is emitted.
 _HINTS = frozenset(
@@ -41,6 +42,8 @@ class Loop:
                 bounds = [bounds[0]] if bounds[2] is None else [0, bounds[0], bounds[2]]
             self.bounds = tuple(bound for bound in bounds if bound is not None)
         self.options = given
+        # Those of the options that leave nothing in the loop's header.
+        self.hints: dict[str, Any] = {}
         # What is added to the variable of a loop that starts elsewhere than at 0.
         self.first: Any = 0
         for bound in self.bounds:
@@ -72,9 +75,15 @@ class Loop:
             if name in _HINTS:
                 if value is not None:
                     builder.facts.hints[f"{self.operator}({name})"] = value
+                    self.hints[name] = plain(value)
             else:
                 tree = placed_at(option_tree(value), places.get(name))
                 options.append(ast.keyword(name, tree))
+        if {"order", "stage"} <= self.hints.keys() and not self.options.get("num_stages"):
+            stages = stages_of(self.hints["stage"])
+            if stages > 1:
+                options = [one for one in options if one.arg != "num_stages"]
+                options.append(ast.keyword("num_stages", ast.Constant(stages)))
         bounds = [placed_at(tree_of(b), places.get(at)) for at, b in enumerate(self.bounds)]
         return _called(self.operator, bounds, options, self.position)
 

@@ -9,7 +9,7 @@ _RESERVED = frozenset(
     "T tl triton torch libdevice TensorDescriptor range float int bool str min max abs len tuple "
     "list isinstance type getattr print any all zip enumerate ValueError TypeError RuntimeError "
     "self grid num_stages num_warps num_ctas maxnreg warmup debug launch_pdl "
-    "launch_cooperative_grid".split()
+    "launch_cooperative_grid waves_per_eu matrix_instr_nonkdim kpack".split()
 )
 
 

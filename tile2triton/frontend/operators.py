@@ -37,6 +37,7 @@ from tile2triton.frontend.whole_operands import (
 )
 from tile2triton.frontend.whole_stages import PipelinedFrame
 from tile2triton.frontend.whole_stores import STORES, added_in_loop, stored
+from tile2triton.frontend.written_hints import write_down
 from tile2triton.ops.base import Operator, no_problems
 
 # The operator table: `tile2triton.language` fills it from `tile2triton.ops`.
@@ -267,6 +268,7 @@ def _hint(operator: Operator, given: dict[str, Any]) -> None:
     if operator.name == "annotate_layout":
         _note_layouts(builder, given["layout_map"])
     builder.facts.hints[operator.name] = {key: _kept(value) for key, value in given.items()}
+    write_down(builder, operator.name, given)
 
 
 def _note_layouts(builder: Builder, layouts: Any) -> None:

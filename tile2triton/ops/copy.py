@@ -12,6 +12,7 @@ from rewrites.quote import expr, name
 from rewrites.space import Space
 from rewrites.stores import store
 from rewrites.values import Value, cast
+from tile2triton.hints.copies import CopyHints
 from tile2triton.ops.base import Operator
 from tile2triton.ops.lowerings import indices_of, space_of_region
 from tile2triton.ops.regions import CopyMatch, Region, copy_problems, match_copy, read_region
@@ -37,7 +38,8 @@ def copy(
     How much is copied is said by the side that is on the chip (a fragment before a shared tile
     before a tensor, `src` between equals); the other side says where it starts. Dimensions of
     extent 1 are dropped on both sides, and the rest match in order. Elements outside of a tensor
-    are read as 0 and not written. All keywords are hints.
+    are read as 0 and not written. All keywords are hints
+    (docs/hints.md).
 
     | form | meaning | Triton |
     |---|---|---|
@@ -66,19 +68,30 @@ def lower(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> None:
     assert source is not None and destination is not None
     match = match_copy(source, destination, facts)
     assert match is not None
+    hints = CopyHints(space.lowering, node, match)
     if space.axes or not match.extents:
         value = space.value(_element(source))
         store(space, destination.buffer, list(destination.starts), value, node)
+        hints.idle("one element is moved")
         return
     if _is_rename(source, destination):
         moved = cast(Value(name(source.buffer), source.dtype), destination.dtype)
         space.lowering.emit("target = value", target=destination.buffer, value=moved.tree)
+        hints.idle("both tiles are one value, so that nothing is moved")
         return
-    is_off = arguments["disable_tma"]
-    if not (isinstance(is_off, ast.Constant) and is_off.value) and (
-        _load_by_descriptor(space, match) or _store_by_descriptor(space, match)
+    if not hints.avoid_tma and (
+        _load_by_descriptor(space, match, hints.prefer_tma)
+        or _store_by_descriptor(space, match, hints.prefer_tma)
     ):
+        hints.by_tma()
         return
+    with space.lowering.accessing(hints.by_pointers()):
+        _move(space, match, node)
+
+
+def _move(space: Space, match: CopyMatch, node: ast.Call) -> None:
+    """Load and store by pointers, or as parts of tiles."""
+    facts, source, destination = space.facts, match.source, match.destination
     inner = space_of_region(
         space,
         source if source.is_tensor else destination,
@@ -125,12 +138,17 @@ def _is_rename(source: Region, destination: Region) -> bool:
     return on_chip and source.whole and destination.whole and source.sizes == destination.sizes
 
 
-def _load_by_descriptor(space: Space, match: CopyMatch) -> bool:
-    """Load a GEMM operand through a TMA descriptor, where the target and the tensor allow it."""
+def _load_by_descriptor(space: Space, match: CopyMatch, is_wanted: bool) -> bool:
+    """Load a GEMM operand through a TMA descriptor, where the target and the tensor allow it.
+
+    Other tiles go that way where that `is_wanted`.
+    """
     source, destination = match.source, match.destination
     plan = space.lowering.descriptors
-    is_operand = destination.buffer in plan.operands and destination.whole
-    if not (is_operand and source.buffer in plan.loads):
+    is_operand = destination.buffer in plan.operands or (
+        is_wanted and destination.buffer in space.facts.tiles
+    )
+    if not (is_operand and destination.whole and source.buffer in plan.loads):
         return False
     if source.buffer in space.lowering.safe_values:
         return False
@@ -150,11 +168,13 @@ def _load_by_descriptor(space: Space, match: CopyMatch) -> bool:
     return True
 
 
-def _store_by_descriptor(space: Space, match: CopyMatch) -> bool:
+def _store_by_descriptor(space: Space, match: CopyMatch, is_wanted: bool) -> bool:
     """Store a whole tile to an output through a TMA descriptor, where that is possible."""
     source, destination = match.source, match.destination
     plan = space.lowering.descriptors
-    if not (destination.buffer in plan.stores and source.whole and plan.operands):
+    if not (destination.buffer in plan.stores and source.whole):
+        return False
+    if not (plan.operands or is_wanted):
         return False
     if len(match.extents) < 2:
         return False

@@ -16,6 +16,7 @@ from rewrites.space import Space
 from rewrites.stores import store
 from rewrites.values import Value, triton_dtype
 from rewrites.values import cast as typed_cast
+from tile2triton.hints.products import note_hints
 from tile2triton.ops.base import Operator
 from tile2triton.ops.gemm_rules import check, matrix_axes
 from tile2triton.ops.lowerings import indices_of, space_of_region
@@ -49,7 +50,8 @@ def gemm(
 
     A is (M, K), or (K, M) with `transpose_A`; B is (K, N), or (N, K) with `transpose_B`; C is
     (M, N). A and B have one type; float32 operands are rounded to TensorFloat-32. With
-    `clear_accum` the old C is not read. `policy`, `k_pack`, `mbar` and `annotations` are hints.
+    `clear_accum` the old C is not read. `policy`, `k_pack`, `mbar` and `annotations` are hints
+    (docs/hints.md).
 
     | form | meaning | Triton |
     |---|---|---|
@@ -95,6 +97,7 @@ def _matrix(operand: "Operand") -> Any:
 def lower(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> None:
     """`acc = tl.dot(a, b, acc)`, in the accumulator's type."""
     facts = space.facts
+    note_hints(space.lowering, node, arguments)
     flags = {side: bool(static_value(arguments[f"transpose_{side}"], facts)) for side in "AB"}
     a = _operand(space, arguments["A"], flags["A"], 0 if flags["A"] else 1, node)
     b = _operand(space, arguments["B"], flags["B"], 1 if flags["B"] else 0, node)

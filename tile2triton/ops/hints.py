@@ -28,16 +28,16 @@ def use_swizzle(panel_size: int, order: str = "row", enable: bool = True) -> Any
 
 
 def annotate_layout(layout_map: Any) -> Any:
-    """How a tile lies in memory; left out, since Triton chooses its own layouts.
+    """How a shared tile lies in memory: Triton's own way, or a patch of what it compiles to.
 
     | form | meaning | Triton |
     |---|---|---|
-    | `T.annotate_layout({s: layout})` | a hint | nothing |
+    | `T.annotate_layout({s: layout})` | a hint | nothing, or a patch |
     """
 
 
 def annotate_restrict_buffers(*buffers: Any) -> Any:
-    """That tensors do not overlap; left out.
+    """That tensors may overlap, which Triton takes for granted.
 
     | form | meaning | Triton |
     |---|---|---|
@@ -46,7 +46,7 @@ def annotate_restrict_buffers(*buffers: Any) -> Any:
 
 
 def annotate_l2_hit_ratio(l2_hit_ratio_map: Any) -> Any:
-    """How much of a tensor stays in the L2 cache; left out.
+    """How much of a tensor stays in the L2 cache; not applied, and reported.
 
     | form | meaning | Triton |
     |---|---|---|
@@ -55,16 +55,16 @@ def annotate_l2_hit_ratio(l2_hit_ratio_map: Any) -> Any:
 
 
 def annotate_min_blocks_per_sm(min_blocks: Any) -> Any:
-    """How many programs a multiprocessor holds; left out.
+    """How many programs a multiprocessor holds, as far as registers go.
 
     | form | meaning | Triton |
     |---|---|---|
-    | `T.annotate_min_blocks_per_sm(2)` | a hint | nothing |
+    | `T.annotate_min_blocks_per_sm(2)` | a hint | `maxnreg=…`, `waves_per_eu=…` |
     """
 
 
 def annotate_compile_flags(flags: Any) -> Any:
-    """Flags of the CUDA compiler; left out.
+    """Flags of the CUDA compiler; not applied, and reported.
 
     | form | meaning | Triton |
     |---|---|---|
@@ -73,7 +73,7 @@ def annotate_compile_flags(flags: Any) -> Any:
 
 
 def annotate_pass_configs(configs: Any) -> Any:
-    """Settings of TileLang's passes; left out.
+    """Settings of TileLang's passes; not applied, and reported.
 
     | form | meaning | Triton |
     |---|---|---|
@@ -100,7 +100,7 @@ def pdl_trigger() -> Any:
 
 
 def disable_warp_group_reg_alloc() -> Any:
-    """Leave the registers as the compiler shares them out; left out.
+    """Leave the registers as the compiler shares them out, which Triton does.
 
     | form | meaning | Triton |
     |---|---|---|
@@ -109,7 +109,7 @@ def disable_warp_group_reg_alloc() -> Any:
 
 
 def no_set_max_nreg() -> Any:
-    """Leave the registers as the compiler shares them out; left out.
+    """Leave the registers as the compiler shares them out, which Triton does.
 
     | form | meaning | Triton |
     |---|---|---|
@@ -118,34 +118,34 @@ def no_set_max_nreg() -> Any:
 
 
 def set_max_nreg(reg_count: Any, is_inc: Any = 1) -> Any:
-    """How many registers a thread has from here on; left out.
+    """How many registers a thread has from here on: of all threads, of the kernel.
 
     | form | meaning | Triton |
     |---|---|---|
-    | `T.set_max_nreg(240, 1)` | a hint | nothing |
+    | `T.set_max_nreg(240, 1)` | a hint | `maxnreg=240`, of a role nothing |
     """
 
 
 def inc_max_nreg(reg_count: Any) -> Any:
-    """More registers from here on; left out.
+    """More registers from here on: of all threads, of the kernel.
 
     | form | meaning | Triton |
     |---|---|---|
-    | `T.inc_max_nreg(240)` | a hint | nothing |
+    | `T.inc_max_nreg(240)` | a hint | `maxnreg=240`, of a role nothing |
     """
 
 
 def dec_max_nreg(reg_count: Any) -> Any:
-    """Fewer registers from here on; left out.
+    """Fewer registers from here on: of all threads, of the kernel.
 
     | form | meaning | Triton |
     |---|---|---|
-    | `T.dec_max_nreg(40)` | a hint | nothing |
+    | `T.dec_max_nreg(40)` | a hint | `maxnreg=40`, of a role nothing |
     """
 
 
 def annotate_producer_reg_dealloc(reg_count: Any = 24) -> Any:
-    """How many registers the loading warps keep; left out.
+    """How many registers the loading warps keep; loads have no warps of their own here.
 
     | form | meaning | Triton |
     |---|---|---|
@@ -154,7 +154,7 @@ def annotate_producer_reg_dealloc(reg_count: Any = 24) -> Any:
 
 
 def annotate_consumer_reg_alloc(reg_count: Any = 240) -> Any:
-    """How many registers the computing warps get; left out.
+    """How many registers the computing warps get, which they have.
 
     | form | meaning | Triton |
     |---|---|---|

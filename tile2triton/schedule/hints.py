@@ -51,6 +51,22 @@ def recompute() -> Any:
     """A matrix product that several tiles need may be computed for each of them."""
 
 
+def registers(count: Any) -> Any:
+    """At most so many registers for each thread, on NVIDIA: what does not fit goes to memory."""
+
+
+def ctas(count: Any) -> Any:
+    """So many programs of the chip, which form a cluster, share the work of one; from Hopper on."""
+
+
+def waves_per_eu(count: Any) -> Any:
+    """So many waves are to fit on each of AMD's execution units, which bounds their registers."""
+
+
+def matrix_instruction(size: Any) -> Any:
+    """AMD's matrix instructions make tiles of 16 by 16 or 32 by 32 elements."""
+
+
 class WrongHintError(Exception):
     """What is wrong with a hint's arguments: a message and what to write instead."""
 
@@ -165,6 +181,37 @@ def _read_recompute() -> dict[str, Any]:
     return {"recompute": True}
 
 
+def _read_registers(count: Any) -> dict[str, Any]:
+    number = _number("the number of registers", count, 24, "write T.registers(128)")
+    if number > 255:
+        raise WrongHintError(f"a thread has 255 registers at most, not {number}", "leave it out")
+    return {"options": {"maxnreg": number}}
+
+
+def _read_ctas(count: Any) -> dict[str, Any]:
+    number = _number("the number of programs in a cluster", count, 1, "write T.ctas(2)")
+    if number > 16 or not _is_power_of_two(number):
+        raise WrongHintError(f"a cluster has 1, 2, 4, 8 or 16 programs, not {number}", "write 2")
+    return {"options": {"num_ctas": number}}
+
+
+def _read_waves_per_eu(count: Any) -> dict[str, Any]:
+    number = _number("the number of waves", count, 1, "write T.waves_per_eu(2)")
+    if number > 8:
+        raise WrongHintError(f"an execution unit holds 8 waves at most, not {number}", "write 2")
+    return {"options": {"waves_per_eu": number}}
+
+
+def _read_matrix_instruction(size: Any) -> dict[str, Any]:
+    number = _number("the size of matrix instructions", size, 1, "write T.matrix_instruction(16)")
+    if number not in (16, 32):
+        raise WrongHintError(
+            f"matrix instructions make tiles of 16 or 32 rows, not {number}",
+            "write T.matrix_instruction(16)",
+        )
+    return {"options": {"matrix_instr_nonkdim": number}}
+
+
 HINTS = (
     Hint(
         parallel,
@@ -204,6 +251,30 @@ HINTS = (
     Hint(persistent, _read_persistent, operands="a loop over tiles in each program"),
     Hint(split, _read_split, operands="more programs, and a second kernel that combines"),
     Hint(recompute, _read_recompute, operands="tiles along extents that products do not have"),
+    Hint(
+        registers,
+        _read_registers,
+        operands="`maxnreg` of the launch",
+        kernels="`maxnreg` of the launch",
+    ),
+    Hint(
+        ctas,
+        _read_ctas,
+        operands="`num_ctas` of the launch",
+        kernels="`num_ctas` of the launch",
+    ),
+    Hint(
+        waves_per_eu,
+        _read_waves_per_eu,
+        operands="`waves_per_eu` of the launch",
+        kernels="`waves_per_eu` of the launch",
+    ),
+    Hint(
+        matrix_instruction,
+        _read_matrix_instruction,
+        operands="`matrix_instr_nonkdim` of the launch",
+        kernels="`matrix_instr_nonkdim` of the launch",
+    ),
 )
 
 BY_NAME: Mapping[str, Hint] = {hint.name: hint for hint in HINTS}

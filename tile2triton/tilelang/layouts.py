@@ -24,9 +24,16 @@ class SwizzleMode(enum.Enum):
         return self.value
 
 
-def _layout_of(buffer: Any, *arguments: Any, **keywords: Any) -> Layout:
-    """The layout of a buffer or region. Triton chooses what lies where, so it is a hint."""
-    return Layout(getattr(buffer, "shape", ()))
+def _maker(name: str) -> Callable[..., Layout]:
+    """The function `name`, whose layouts remember it."""
+
+    def layout_of(buffer: Any, *arguments: Any, **keywords: Any) -> Layout:
+        """The layout of a buffer or region, which T.annotate_layout takes; a hint."""
+        layout = Layout(getattr(buffer, "shape", ()))
+        layout.maker = f"{name}({getattr(buffer, 'name', '…')})"
+        return layout
+
+    return layout_of
 
 
 def _fragment(*arguments: Any, **keywords: Any) -> Fragment:
@@ -39,15 +46,15 @@ def get_swizzle_layout(row_idx: Any, col_idx: Any, row_size: Any, dtype: Any, *m
     return row_idx, col_idx
 
 
-LAYOUTS: dict[str, Callable[..., Layout]] = dict.fromkeys(
-    """
+LAYOUTS: dict[str, Callable[..., Layout]] = {
+    name: _maker(name)
+    for name in """
     make_swizzled_layout make_volta_swizzled_layout make_wgmma_swizzled_layout
     make_tcgen05mma_swizzled_layout make_full_bank_swizzled_layout make_half_bank_swizzled_layout
     make_quarter_bank_swizzled_layout make_linear_layout make_cutlass_metadata_layout
     make_mma_swizzle_layout
-    """.split(),
-    _layout_of,
-)
+    """.split()
+}
 FRAGMENTS: dict[str, Callable[..., Fragment]] = dict.fromkeys(
     """
     make_gemm_fragment_8x8 make_gemm_fragment_8x8_transposed make_fully_replicated_layout_fragment

@@ -1,0 +1,423 @@
+"""What becomes of the hints of a tile program: once for each, on each target, with its reason."""
+
+import pytest
+import torch
+
+import tile2triton
+import tile2triton.language as T
+from tile2triton import Schedule, pipeline
+from tile2triton.tilelang.layouts import LAYOUTS
+
+PATCHES = frozenset(
+    {"gemm_warps", "load_latency", "pipeline_schedule", "shared_layout", "async_outside_loop"}
+)
+make_swizzled_layout = LAYOUTS["make_swizzled_layout"]
+
+
+@pytest.fixture
+def all_patches(monkeypatch):
+    monkeypatch.setattr(pipeline, "patch_kinds", lambda: PATCHES)
+
+
+def product(hints=None, policy="Square", layout=None, threads=128, M=128, stages=2, **loop):
+    """A matrix product whose kernel has these hints."""
+    copies = hints or {}
+
+    @tile2triton.kernel(out_idx=[2])
+    def made(N=64, K=96, tile=32):
+        @T.prim_func
+        def main(
+            A: T.Tensor((M, K), "float16"),
+            B: T.Tensor((K, N), "float16"),
+            C: T.Tensor((M, N), "float32"),
+        ):
+            with T.Kernel(T.ceildiv(N, 64), T.ceildiv(M, 64), threads=threads) as (bx, by):
+                a = T.alloc_shared((64, tile), "float16")
+                b = T.alloc_shared((tile, 64), "float16")
+                c = T.alloc_fragment((64, 64), "float32")
+                if layout is not None:
+                    T.annotate_layout({b: layout(b)})
+                T.clear(c)
+                for k in T.Pipelined(T.ceildiv(K, tile), num_stages=stages, **loop):
+                    T.copy(A[by * 64, k * tile], a, **copies)
+                    T.copy(B[k * tile, bx * 64], b)
+                    T.gemm(a, b, c, policy=policy)
+                T.copy(c, C[by * 64, bx * 64])
+
+        return main
+
+    return made
+
+
+def outcomes(made, target):
+    """How each hint is applied and its words, by a part of how it is written."""
+    kernel = tile2triton.transpile(made, target=target)
+    facts = kernel.lowered_facts
+    keys = [(one.construct, one.line) for one in facts.hint_report]
+    assert len(keys) == len(set(keys))
+    assert {one.target for one in facts.hint_report} == {target}
+    return kernel, {one.construct: (one.how, one.detail) for one in facts.hint_report}
+
+
+def outcome(made, target, part):
+    _, found = outcomes(made, target)
+    (match,) = [value for key, value in found.items() if part in key]
+    return match
+
+
+def check(made, device, M=128):
+    """What the kernel computes, with hints, is the product."""
+    a, b = torch.randn(M, 96).half().to(device), torch.randn(96, 64).half().to(device)
+    kernel = tile2triton.transpile(made)
+    torch.testing.assert_close(kernel(a, b), a.float() @ b.float(), rtol=2e-3, atol=2e-2)
+
+
+def test_a_kernel_without_hints_says_nothing_of_copies_and_products():
+    kernel, found = outcomes(product(), "cuda:80")
+    assert all("T.copy" not in key for key in found)
+    assert not kernel.lowered_facts.patches
+
+
+EVICTIONS = {
+    ("cuda:80", "evict_first"): ("native", 'eviction_policy="evict_first"'),
+    ("cuda:90", "evict_last"): ("native", 'eviction_policy="evict_last"'),
+    ("hip:gfx942", "evict_first"): ("native", 'cache_modifier=".cg"'),
+    ("hip:gfx942", "evict_last"): ("none", ""),
+    ("cuda:80", "evict_normal"): ("native", ""),
+    ("cuda:80", "evict_never"): ("none", ""),
+}
+
+
+@pytest.mark.parametrize(("target", "policy"), EVICTIONS)
+def test_eviction_policies_are_words_of_loads(target, policy):
+    hints = {"eviction_policy": policy, "disable_tma": True}
+    kernel, found = outcomes(product(hints), target)
+    how, text = EVICTIONS[target, policy]
+    (said,) = [value for key, value in found.items() if "eviction_policy" in key]
+    assert said[0] == how
+    assert text in kernel.triton_source
+    assert text or "evict" not in kernel.triton_source.partition("# The constants")[0].replace(
+        f"eviction_policy='{policy}'", ""
+    )
+
+
+def test_a_copy_by_tma_has_no_eviction_policy():
+    hints = {"eviction_policy": "evict_first"}
+    assert outcome(product(hints), "cuda:90", "eviction_policy")[0] == "none"
+    assert outcome(product(hints), "cuda:80", "eviction_policy")[0] == "native"
+
+
+@pytest.mark.parametrize("hints", [{"disable_tma": True}, {"prefer_instruction": "cp_async"}])
+def test_copies_go_by_pointers_where_that_is_asked_for(hints):
+    kernel, found = outcomes(product(hints), "cuda:90")
+    assert "a = tl.load(" in kernel.triton_source
+    assert "b = B_desc.load(" in kernel.triton_source
+    (said,) = [value for key, value in found.items() if next(iter(hints)) in key]
+    assert said[0] == "native"
+
+
+@tile2triton.kernel(out_idx=[1])
+def doubled(width=None, prefer=None, rows=100, columns=64):
+    @T.prim_func
+    def main(A: T.Tensor((rows, columns), "float16"), B: T.Tensor((rows, columns), "float16")):
+        with T.Kernel(T.ceildiv(rows, 16), threads=128) as bx:
+            tile = T.alloc_shared((16, columns), "float16")
+            T.copy(A[bx * 16, 0], tile, coalesced_width=width, prefer_instruction=prefer)
+            for i, j in T.Parallel(16, columns):
+                tile[i, j] = tile[i, j] * 2
+            T.copy(tile, B[bx * 16, 0], coalesced_width=width, prefer_instruction=prefer)
+
+    return main
+
+
+@pytest.mark.parametrize("prefer", [None, "tma"])
+@pytest.mark.parametrize(("rows", "columns"), [(96, 64), (100, 48)])
+def test_hinted_copies_copy_the_same(device, prefer, rows, columns):
+    a = torch.randn(rows, columns).half().to(device)
+    torch.testing.assert_close(doubled(4, prefer, rows, columns)(a), a * 2)
+
+
+def test_tma_moves_what_no_product_reads_where_it_is_preferred():
+    plain = tile2triton.transpile(doubled, target="cuda:90").triton_source
+    assert "TensorDescriptor" not in plain
+    preferred = tile2triton.transpile(doubled, prefer="tma", target="cuda:90").triton_source
+    assert "A_desc.load(" in preferred
+    assert "B_desc.store(" in preferred
+    old = tile2triton.transpile(doubled, prefer="tma", target="cuda:80")
+    assert {one.how for one in old.lowered_facts.hint_report if "tma" in one.construct} == {"none"}
+
+
+WIDTHS = {
+    (4, "cuda:80"): ("native", True),
+    (8, "cuda:80"): ("native", False),
+    (3, "cuda:80"): ("none", False),
+    (4, "hip:gfx950"): ("none", False),
+}
+
+
+@pytest.mark.parametrize(("width", "target"), WIDTHS)
+def test_widths_bound_what_a_thread_moves_at_once(width, target):
+    kernel = tile2triton.transpile(doubled, width=width, target=target)
+    how, is_said = WIDTHS[width, target]
+    hints = [one for one in kernel.lowered_facts.hint_report if "coalesced" in one.construct]
+    assert [one.how for one in hints] == [how, how]
+    # The load and the store, or none of them.
+    assert kernel.triton_source.count("tl.max_contiguous(") == (2 if is_said else 0)
+
+
+def test_columns_are_no_rows_of_memory():
+    @tile2triton.kernel(out_idx=[1])
+    def turned():
+        @T.prim_func
+        def main(A: T.Tensor((64, 4, 1), "float16"), B: T.Tensor((64, 4, 1), "float16")):
+            with T.Kernel(1, threads=128):
+                tile = T.alloc_shared((64, 4), "float16")
+                T.copy(A[:, :, 0], tile, coalesced_width=2)
+                T.copy(tile, B[:, :, 0])
+
+        return main
+
+    assert outcome(turned, "cuda:80", "coalesced_width")[0] == "none"
+
+
+POLICIES = {
+    # target, threads, policy: how, without and with a patch.
+    ("cuda:90", 128, "FullRow"): ("native", "native"),
+    ("cuda:90", 128, "FullCol"): ("native", "native"),
+    ("cuda:90", 256, "FullCol"): ("native", "native"),
+    ("cuda:80", 128, "FullRow"): ("none", "patch"),
+    ("cuda:80", 32, "FullRow"): ("native", "native"),
+    ("cuda:100", 128, "FullRow"): ("none", "none"),
+    ("hip:gfx942", 256, "FullCol"): ("none", "patch"),
+    ("cuda:80", 128, "Square"): ("native", "native"),
+}
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+@pytest.mark.parametrize(("target", "threads", "policy"), POLICIES)
+def test_policies_are_patches_where_triton_does_otherwise(
+    monkeypatch, target, threads, policy, is_there
+):
+    monkeypatch.setattr(pipeline, "patch_kinds", lambda: PATCHES if is_there else frozenset())
+    kernel, found = outcomes(product(policy=policy, threads=threads), target)
+    (said,) = [value for key, value in found.items() if "policy=" in key]
+    assert said[0] == POLICIES[target, threads, policy][is_there]
+    patches = [(one.kind, one.anchor, one.arguments) for one in kernel.lowered_facts.patches]
+    wanted = [("gemm_warps", "c", (("policy", policy),))] if said[0] == "patch" else []
+    assert patches == wanted
+
+
+def test_scores_of_attention_have_whole_rows_anyway(all_patches):
+    from tests.kernels.flash_attention import flash_attention
+
+    for target in ("cuda:80", "cuda:90"):
+        sizes = {"batch": 1, "heads": 2, "seq_len": 256, "dim": 64, "is_causal": True}
+        kernel = tile2triton.transpile(flash_attention, target=target, **sizes)
+        report = kernel.lowered_facts.hint_report
+        policies = [one for one in report if "policy" in one.construct]
+        assert len(policies) == 2
+        assert policies[0].how == "native"
+
+
+LOOPS = {
+    # order, stage: what becomes of them with patches, and without any on AMD.
+    ((1, 2, 0), (0, 0, 1)): ("native", "native", 2),
+    ((1, 2, 0), (0, 0, 2)): ("native", "native", 3),
+    ((1, 2, 0), (0, 1, 2)): ("patch", "none", 3),
+    ((0, 1, 2), (0, 0, 1)): ("patch", "none", 2),
+    ((0, 1), (0, 1)): ("none", "none", 2),
+}
+
+
+@pytest.mark.parametrize(("order", "stage"), LOOPS)
+def test_stages_of_statements_are_stages_of_the_loop_or_patches(all_patches, order, stage):
+    made = product(stages=0, order=list(order), stage=list(stage))
+    on_nvidia, on_amd, count = LOOPS[order, stage]
+    kernel, found = outcomes(made, "cuda:80")
+    (said,) = [value for key, value in found.items() if "stage=" in key]
+    assert said[0] == on_nvidia
+    assert f"num_stages={count})" in kernel.triton_source
+    assert outcome(made, "hip:gfx942", "stage=")[0] == on_amd
+    kinds = [(one.kind, one.anchor, one.arguments) for one in kernel.lowered_facts.patches]
+    if stage == (0, 1, 2):
+        assert kinds == [("load_latency", "b", (("stages", 2),))]
+    elif on_nvidia == "patch":
+        stages, orders = ("a", 0, "b", 0, "c", 1), ("a", 0, "b", 1, "c", 2)
+        assert kinds == [("pipeline_schedule", "a", (("stages", stages), ("orders", orders)))]
+
+
+def padded(tile):
+    return T.Layout((32, 64), lambda i, j: i * 72 + j)
+
+
+def crossed(tile):
+    return T.Layout((32, 64), lambda i, j: [i, j ^ (i % 8 * 8)])
+
+
+def scattered(tile):
+    return T.Layout((32, 64), lambda i, j: (i * 64 + j) * 5 % 2048)
+
+
+ROWS = {
+    (make_swizzled_layout, "cuda:80"): ("native", ""),
+    (padded, "cuda:80"): ("none", ""),
+    (padded, "hip:gfx950"): ("patch", "padded"),
+    (crossed, "cuda:80"): ("patch", "linear"),
+    (crossed, "cuda:90"): ("none", ""),
+    (scattered, "cuda:80"): ("none", ""),
+    (LAYOUTS["make_linear_layout"], "cuda:80"): ("patch", "none"),
+    (LAYOUTS["make_half_bank_swizzled_layout"], "cuda:90"): ("patch", "swizzled"),
+}
+
+
+@pytest.mark.parametrize(("layout", "target"), ROWS)
+def test_layouts_of_shared_tiles_are_native_patches_or_refused(all_patches, layout, target):
+    kernel, found = outcomes(product(layout=layout), target)
+    (said,) = [value for key, value in found.items() if "annotate_layout" in key]
+    how, kind = ROWS[layout, target]
+    assert said[0] == how
+    patches = [one for one in kernel.lowered_facts.patches if one.kind == "shared_layout"]
+    assert [dict(one.arguments)["kind"] for one in patches] == ([kind] if kind else [])
+    if kind == "padded":
+        assert dict(patches[0].arguments) == {"kind": "padded", "interval": 64, "padding": 8}
+    if kind == "linear":
+        # Where each bit of a place in memory leads: 64 columns, then rows that change columns.
+        offsets = dict(patches[0].arguments)["offsets"]
+        assert offsets[:12] == (0, 1, 0, 2, 0, 4, 0, 8, 0, 16, 0, 32)
+        assert offsets[12:] == (1, 8, 2, 16, 4, 32, 8, 0, 16, 0)
+
+
+def registers(statement, threads=128):
+    @tile2triton.kernel(out_idx=[1])
+    def made():
+        @T.prim_func
+        def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+            with T.Kernel(2, threads=threads) as bx:
+                tile = T.alloc_fragment((32,), "float32")
+                statement()
+                T.copy(A[bx * 32], tile)
+                T.copy(tile, B[bx * 32])
+
+        return main
+
+    return made
+
+
+STATEMENTS = {
+    "limit": (lambda: T.set_max_nreg(168, 1), "cuda:90", "native", "maxnreg=168"),
+    "limit on AMD": (lambda: T.set_max_nreg(168, 1), "hip:gfx942", "none", ""),
+    "loads": (lambda: T.annotate_producer_reg_dealloc(24), "cuda:90", "none", ""),
+    "computes": (lambda: T.annotate_consumer_reg_alloc(240), "cuda:90", "native", ""),
+    "keeps": (lambda: T.no_set_max_nreg(), "cuda:90", "native", ""),
+    "programs": (lambda: T.annotate_min_blocks_per_sm(4), "cuda:90", "native", "maxnreg=128"),
+    "few programs": (lambda: T.annotate_min_blocks_per_sm(1), "cuda:90", "native", ""),
+    "programs on AMD": (
+        lambda: T.annotate_min_blocks_per_sm(4),
+        "hip:gfx942",
+        "native",
+        "waves_per_eu=2",
+    ),
+    "flags": (lambda: T.annotate_compile_flags(["-O3"]), "cuda:90", "none", ""),
+}
+
+
+@pytest.mark.parametrize("case", STATEMENTS)
+def test_statements_are_options_of_the_launch_or_refused(case):
+    statement, target, how, text = STATEMENTS[case]
+    kernel, found = outcomes(registers(statement), target)
+    ((said, detail),) = [value for key, value in found.items() if "T.Kernel" not in key]
+    assert said == how, detail
+    launch = kernel.triton_source.partition("[grid](")[2].partition(")")[0]
+    options = ("maxnreg", "waves_per_eu")
+    assert text in launch
+    assert bool(text) == any(option in launch for option in options)
+
+
+def test_registers_of_roles_bound_nothing():
+    @tile2triton.kernel(out_idx=[1])
+    def made():
+        @T.prim_func
+        def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+            with T.Kernel(2, threads=256) as bx:
+                tile = T.alloc_shared((32,), "float32")
+                full = T.alloc_barrier(arrive_count=128)
+                with T.ws(1):
+                    T.dec_max_nreg(24)
+                    T.copy(A[bx * 32], tile)
+                    T.barrier_arrive(full)
+                with T.ws(0):
+                    T.inc_max_nreg(240)
+                    T.barrier_wait(full, 0)
+                    T.copy(tile, B[bx * 32])
+
+        return main
+
+    kernel, found = outcomes(made, "cuda:90")
+    assert found["T.dec_max_nreg(24)"][0] == "none"
+    assert found["T.inc_max_nreg(240)"][0] == "native"
+    assert "maxnreg" not in kernel.triton_source
+
+
+@tile2triton.kernel
+@T.registers(128)
+@T.ctas(2)
+@T.waves_per_eu(3)
+@T.matrix_instruction(16)
+def relu_of_product(A, B):
+    return T.relu(T.gemm(A, B, transpose_B=False))
+
+
+@pytest.mark.parametrize(
+    ("target", "options"),
+    [
+        ("cuda:80", ["maxnreg=128"]),
+        ("cuda:90", ["maxnreg=128", "num_ctas=2"]),
+        ("hip:gfx942", ["waves_per_eu=3", "matrix_instr_nonkdim=16"]),
+    ],
+)
+def test_annotations_are_options_where_the_target_has_them(target, options):
+    shapes = {"A": T.Tensor((64, 64), "float16"), "B": T.Tensor((64, 64), "float16")}
+    kernel = tile2triton.transpile(relu_of_product, target=target, **shapes)
+    launch = kernel.triton_source.partition("[grid](")[2].partition(")")[0]
+    for option in ("maxnreg=128", "num_ctas=2", "waves_per_eu=3", "matrix_instr_nonkdim=16"):
+        assert (option in launch) == (option in options)
+    assert [one.how for one in kernel.lowered_facts.hint_report].count("native") == len(options)
+    assert len(kernel.lowered_facts.hint_report) == 4
+
+
+def test_options_of_a_schedule_are_read_from_files(tmp_path):
+    path = Schedule(registers=96, ctas=2).write(tmp_path / "few.toml")
+    assert Schedule.read(path).for_target("cuda:90").options == {"maxnreg": 96, "num_ctas": 2}
+
+
+def test_hinted_products_are_the_same_product(device):
+    hints = {"eviction_policy": "evict_first", "coalesced_width": 4, "disable_tma": True}
+    check(product(hints, policy="FullRow", layout=crossed), device)
+    check(product(stages=0, order=[1, 2, 0], stage=[0, 0, 1]), device)
+
+
+def test_an_asynchronous_copy_is_one_in_loops_and_a_patch_outside(all_patches):
+    def made(is_looped):
+        @tile2triton.kernel(out_idx=[1])
+        def kernel():
+            @T.prim_func
+            def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+                with T.Kernel(1, threads=32):
+                    tile = T.alloc_shared((32,), "float32")
+                    for k in T.Pipelined(2 if is_looped else 1, num_stages=2):
+                        if is_looped:
+                            T.async_copy(A[k * 32], tile)
+                            T.ptx_wait_group(0)
+                            T.copy(tile, B[k * 32])
+                    if not is_looped:
+                        T.async_copy(A[0], tile)
+                        T.ptx_wait_group(0)
+                        T.copy(tile, B[0])
+
+            return main
+
+        return kernel
+
+    assert outcome(made(True), "cuda:80", "T.async_copy")[0] == "native"
+    assert outcome(made(False), "cuda:80", "T.async_copy")[0] == "patch"
+    assert outcome(made(False), "hip:gfx942", "T.async_copy")[0] == "none"

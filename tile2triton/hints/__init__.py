@@ -1,0 +1,1 @@
+"""Hints: what each says, where it is legal, and what it becomes."""

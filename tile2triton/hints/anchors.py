@@ -1,0 +1,118 @@
+"""Variables of an emitted kernel that patches can name: those that hold a load or a product."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rewrites.tree import names_in, walk
+
+# What may stand around a load or a product that is assigned to a variable.
+_WRAPPERS = ("to", "reshape", "trans", "where")
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """One assignment of a load or product.
+
+    `kind` is "load" by pointers, "descriptor" or "dot"; `loop` is the innermost one around it.
+    """
+
+    kind: str
+    call: ast.Call
+    loop: ast.stmt | None
+
+    @property
+    def runs_ahead(self) -> bool:
+        """Whether its loop has stages."""
+        match self.loop:
+            case ast.For(iter=ast.Call(keywords=keywords)):
+                return any(keyword.arg == "num_stages" for keyword in keywords)
+        return False
+
+
+def anchors_of(kernel: ast.FunctionDef) -> dict[str, list[Anchor]]:
+    """The variables that loads and products are assigned to."""
+    found: dict[str, list[Anchor]] = defaultdict(list)
+    for assignment, target, loop in _assignments(kernel.body, None):
+        call = _inner(assignment.value)
+        if call is not None:
+            found[target].append(Anchor(_kind(call), call, loop))
+    return dict(found)
+
+
+def is_chained(kernel: ast.FunctionDef, anchor: str) -> bool:
+    """Whether a product is multiplied again right away, as the scores of attention are."""
+    return any(_feeds_product(body, anchor) for body in _bodies(kernel.body))
+
+
+def products_in(kernel: ast.FunctionDef) -> int:
+    """How many matrix products a kernel has."""
+    calls = (node for node in walk(kernel) if isinstance(node, ast.Call))
+    return sum(_is_product(call) for call in calls)
+
+
+def _feeds_product(body: list[ast.stmt], anchor: str) -> bool:
+    """Whether what the anchor's product becomes in `body` is an operand of another product."""
+    made: set[str] = set()
+    for statement in body:
+        if not (isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)):
+            continue
+        target, call = statement.targets[0].id, _inner(statement.value)
+        is_product = call is not None and _is_product(call)
+        if is_product and call is not None and made & set().union(*map(names_in, call.args[:2])):
+            return True
+        if target == anchor and is_product:
+            made = {anchor}
+        elif made & names_in(statement.value) and not is_product:
+            made.add(target)
+    return False
+
+
+def _bodies(body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
+    yield body
+    for statement in body:
+        for field in ("body", "orelse"):
+            inner = getattr(statement, field, None)
+            if isinstance(inner, list):
+                yield from _bodies(inner)
+
+
+def _assignments(
+    body: list[ast.stmt], loop: ast.stmt | None
+) -> Iterator[tuple[ast.Assign, str, ast.stmt | None]]:
+    for statement in body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=target)]):
+                yield statement, target, loop
+        inside = statement if isinstance(statement, (ast.For, ast.While)) else loop
+        for field in ("body", "orelse"):
+            inner = getattr(statement, field, None)
+            if isinstance(inner, list):
+                yield from _assignments(inner, inside)
+
+
+def _inner(value: ast.expr) -> ast.Call | None:
+    """The load or product in what is assigned."""
+    if not (isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute)):
+        return None
+    if value.func.attr in ("load", "dot"):
+        return value
+    if value.func.attr not in _WRAPPERS:
+        return None
+    is_function = isinstance(value.func.value, ast.Name) and value.func.value.id == "tl"
+    parts = value.args if is_function else [value.func.value]
+    found = [inner for part in parts if (inner := _inner(part)) is not None]
+    return found[0] if len(found) == 1 else None
+
+
+def _kind(call: ast.Call) -> str:
+    if _is_product(call):
+        return "dot"
+    assert isinstance(call.func, ast.Attribute)
+    owner = call.func.value
+    return "load" if isinstance(owner, ast.Name) and owner.id == "tl" else "descriptor"
+
+
+def _is_product(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "dot"

@@ -1,0 +1,110 @@
+"""How the warps of a program share a product out: what a policy asks for, and what Triton does.
+
+FullRow gives each warp whole rows of the product, FullCol whole columns, Square is the default.
+"""
+
+import ast
+
+from rewrites.facts import Facts, Launch, Tile
+from tile2triton.hints.anchors import is_chained, products_in
+from tile2triton.targets import Target, target
+
+Warps = tuple[int, int]
+
+# The least part of a product that a warp computes.
+_ROWS, _COLUMNS = 16, 8
+# The warps of a group that multiply together on Hopper.
+_GROUP = 4
+
+
+def settle_policy(
+    policy: str, anchor: str, kernel: ast.FunctionDef, launch: Launch, facts: Facts
+) -> tuple[str, str]:
+    """Whether Triton shares the product out so anyway, nothing can, or a patch does; and how."""
+    goal, warps = target(facts.target), launch.num_warps
+    tile = facts.tiles.get(anchor)
+    if tile is None or tile.rank < 2:
+        return "none", f"`{anchor}` is no tile that Triton multiplies into by itself"
+    if goal.backend == "cuda" and int(goal.arch) >= 100:
+        return "none", "one thread starts tcgen05 products for the whole program"
+    if warps == 1:
+        return "native", "the program has one warp"
+    if goal.backend == "cuda" and int(goal.arch) >= 90 and _has_groups(tile, warps):
+        wanted, made = _wanted_of_groups(policy, tile, warps), {_made_by_groups(tile, warps)}
+    else:
+        wanted, made = _wanted(policy, tile, warps), _made(goal, tile, warps, kernel, anchor)
+    if made == {wanted}:
+        return "native", f"Triton gives its {warps} warps {_shown(wanted)} by itself"
+    return "patch", _shown(wanted)
+
+
+def _shown(warps: Warps) -> str:
+    rows, columns = warps
+    return f"{rows} by {columns} parts of the product"
+
+
+def _has_groups(tile: Tile, warps: int) -> bool:
+    """Whether Hopper's wgmma multiplies: groups of four warps, 64 rows at once."""
+    return warps % _GROUP == 0 and tile.shape[-2] % 64 == 0 and tile.shape[-1] % 8 == 0
+
+
+def _wanted_of_groups(policy: str, tile: Tile, warps: int) -> Warps:
+    """Four warps have 64 rows of the product between them in any case."""
+    if policy == "FullCol":
+        return _GROUP, warps // _GROUP
+    rows = _GROUP
+    while rows < warps and tile.shape[-2] % (rows * 2 * _ROWS) == 0:
+        rows *= 2
+    return rows, warps // rows
+
+
+def _made_by_groups(tile: Tile, warps: int) -> Warps:
+    """What Triton does under wgmma: rows as far as they go."""
+    rows, columns = _GROUP, 1
+    while rows * columns < warps:
+        if tile.shape[-2] > _ROWS * rows:
+            rows *= 2
+        else:
+            columns *= 2
+    return rows, columns
+
+
+def _wanted(policy: str, tile: Tile, warps: int) -> Warps:
+    height, width = tile.shape[-2:]
+    if policy == "FullCol":
+        columns = _fitting(width // _COLUMNS, warps)
+        return warps // columns, columns
+    rows = _fitting(height // _ROWS, warps)
+    return rows, warps // rows
+
+
+def _fitting(parts: int, warps: int) -> int:
+    """The most warps, a power of two, that have a part each."""
+    count = 1
+    while count * 2 <= min(parts, warps):
+        count *= 2
+    return count
+
+
+def _made(goal: Target, tile: Tile, warps: int, kernel: ast.FunctionDef, anchor: str) -> set[Warps]:
+    """What Triton may do elsewhere; more than one where that is not certain from here."""
+    if goal.backend == "hip":
+        return {(warps, 1), (1, warps)}
+    height, width = tile.shape[-2:]
+    chained = (warps, 1) if height >= width else (1, warps)
+    if is_chained(kernel, anchor):
+        return {chained}
+    balanced = _balanced(height, width, warps)
+    return {balanced} if products_in(kernel) == 1 else {balanced, chained}
+
+
+def _balanced(height: int, width: int, warps: int) -> Warps:
+    """Triton's default under mma.sync: parts that are as square as can be."""
+    parts = [-(-height // _ROWS), -(-width // _COLUMNS)]
+    made = [1, 1]
+    while made[0] * made[1] < warps:
+        side = 0 if parts[0] >= parts[1] else 1
+        made[side] *= 2
+        if parts[side] != 1:
+            parts[side] //= 2
+    return made[0], made[1]

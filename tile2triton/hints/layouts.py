@@ -1,0 +1,181 @@
+"""Layouts of shared tiles that T.annotate_layout gives: what each is, and which target has it."""
+
+import ast
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rewrites.facts import Argument, Facts, HintRequest, WrittenHint
+from rewrites.hint_notes import outcome
+from rewrites.tree import names_in, walk
+from tile2triton.targets import Target, target
+
+# Makers of layouts that permute rows of so many bytes, as Triton does where matrix units read.
+_SWIZZLES = {
+    "make_half_bank_swizzled_layout": 64,
+    "make_quarter_bank_swizzled_layout": 32,
+}
+_PLAIN = "make_linear_layout"
+# Tiles above it are not tried element by element.
+_MOST_ELEMENTS = 1 << 16
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a layout is: a kind that `shared_layout` knows, with its arguments, or "" and why."""
+
+    kind: str
+    arguments: tuple[tuple[str, Argument], ...] = ()
+    reason: str = ""
+
+
+def layout_requests(
+    hint: WrittenHint, blocks: list[int], kernels: list[ast.FunctionDef], facts: Facts
+) -> list[HintRequest]:
+    """Requests of patches; what needs none, or cannot be, is set down."""
+    name = str(hint.arguments["buffer"])
+    requests: list[HintRequest] = []
+    for block in blocks:
+        how, detail, shown = _settled(hint, name, kernels[block], facts)
+        if how != "patch" or shown is None:
+            outcome(facts, hint.construct, hint.line, hint.filename, how, detail)
+            continue
+        requests.append(
+            HintRequest(
+                "shared_layout",
+                hint.construct,
+                hint.line,
+                block,
+                name,
+                (("kind", shown.kind), *shown.arguments),
+                hint.filename,
+            )
+        )
+    return requests
+
+
+def _settled(
+    hint: WrittenHint, name: str, kernel: ast.FunctionDef, facts: Facts
+) -> tuple[str, str, Shown | None]:
+    tile = facts.tiles.get(name)
+    if name in facts.tensors:
+        return "none", "a tensor keeps its rows one after the other, for other kernels' sake", None
+    if tile is None or tile.scope == "fragment":
+        return "none", "which thread holds which element of a tile is Triton's to choose", None
+    if not _is_multiplied(kernel, name):
+        return "none", f"no product reads `{name}`, so that Triton keeps it in registers", None
+    shown = recognised(hint.arguments["layout"], tile.shape)
+    if not shown.kind:
+        return "none", shown.reason, None
+    if shown.kind == "swizzled" and not shown.arguments:
+        return "native", "Triton swizzles what matrix units read by itself", shown
+    refusal = _refusal(target(facts.target), shown, facts)
+    return ("none", refusal, None) if refusal else ("patch", "", shown)
+
+
+def _is_multiplied(kernel: ast.FunctionDef, name: str) -> bool:
+    return any(
+        name in names_in(operand)
+        for node in walk(kernel)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "dot"
+        for operand in node.args[:2]
+    )
+
+
+def _refusal(goal: Target, shown: Shown, facts: Facts) -> str:
+    """Why the target cannot have the layout; "" where it can be tried."""
+    is_nvidia = goal.backend == "cuda"
+    if is_nvidia and shown.kind == "padded":
+        return "NVIDIA's asynchronous copies and ldmatrix take no padded rows"
+    if is_nvidia and int(goal.arch) >= 90 and shown.kind in ("linear", "none"):
+        return "matrix units from Hopper on read rows swizzled by 32, 64 or 128 bytes only"
+    if not is_nvidia and shown.kind in ("linear", "swizzled"):
+        return "on AMD, Triton swizzles by its own pattern, or pads"
+    return ""
+
+
+def recognised(layout: Any, shape: Sequence[int]) -> Shown:
+    """What a layout is, by who made it or by what its function gives."""
+    maker = str(getattr(layout, "maker", "")).partition("(")[0]
+    function = layout if not hasattr(layout, "forward_fn") else layout.forward_fn
+    if callable(function):
+        return _of_function(function, tuple(shape))
+    if maker in _SWIZZLES:
+        return Shown("swizzled", (("bytes", _SWIZZLES[maker]),))
+    if maker == _PLAIN:
+        return Shown("none")
+    if "swizzle" in maker:
+        return Shown("swizzled")
+    return Shown("", reason=f"`{maker or 'this'}` is no layout of a shared tile that is known here")
+
+
+def _of_function(function: Callable[..., Any], shape: tuple[int, ...]) -> Shown:
+    """A layout by the place of each element: rows in a row, padded ones, or exclusive ors."""
+    if any(extent & (extent - 1) for extent in shape) or _product(shape) > _MOST_ELEMENTS:
+        return Shown("", reason="functions of layouts are tried for extents that are powers of two")
+    try:
+        places = {
+            index: _place(function(*index), shape)
+            for index in itertools.product(*map(range, shape))
+        }
+    except Exception as error:
+        return Shown("", reason=f"its function gives no number: {error}")
+    plain = {index: at for at, index in enumerate(places)}
+    if places == plain:
+        return Shown("none")
+    padded = _padding(places, shape)
+    if padded is not None:
+        return padded
+    return _exclusive_ors(places, shape)
+
+
+def _place(made: Any, shape: tuple[int, ...]) -> int:
+    """An element's place in memory, from a number, or from indices of the tile."""
+    parts = list(made) if isinstance(made, (tuple, list)) else [made]
+    if len(parts) == 1:
+        return int(parts[0])
+    place = 0
+    for part, extent in zip(parts, shape, strict=True):
+        place = place * extent + int(part)
+    return place
+
+
+def _padding(places: dict[tuple[int, ...], int], shape: tuple[int, ...]) -> Shown | None:
+    """Rows that lie further apart than they are long."""
+    width = shape[-1]
+    rows = [place - index[-1] for index, place in places.items()]
+    starts = [row for at, row in enumerate(rows) if at % width == 0]
+    if any(row != starts[at // width] for at, row in enumerate(rows)) or len(starts) < 2:
+        return None
+    step = starts[1] - starts[0]
+    if step <= width or any(start != at * step for at, start in enumerate(starts)):
+        return None
+    return Shown("padded", (("interval", width), ("padding", step - width)))
+
+
+def _exclusive_ors(places: dict[tuple[int, ...], int], shape: tuple[int, ...]) -> Shown:
+    """Places whose bits are exclusive ors of bits of the indices: what Triton calls linear."""
+    reason = "its places are neither padded rows nor exclusive ors of bits of the indices"
+    count = _product(shape)
+    indices = {place: index for index, place in places.items()}
+    if sorted(indices) != list(range(count)):
+        return Shown("", reason="its function does not give each element a place of its own")
+    bases = [indices[1 << bit] for bit in range(count.bit_length() - 1)]
+    for place, index in indices.items():
+        made = (0,) * len(shape)
+        for bit, basis in enumerate(bases):
+            if place >> bit & 1:
+                made = tuple(a ^ b for a, b in zip(made, basis, strict=True))
+        if made != index:
+            return Shown("", reason=reason)
+    return Shown("linear", (("offsets", tuple(itertools.chain(*bases))),))
+
+
+def _product(shape: tuple[int, ...]) -> int:
+    count = 1
+    for extent in shape:
+        count *= extent
+    return count

@@ -1,0 +1,60 @@
+"""Which hints become patches of compiled code, by target, and why others do not."""
+
+import ast
+
+from rewrites.facts import Facts, HintRequest, Launch
+from tile2triton.hints.anchors import Anchor, anchors_of
+from tile2triton.hints.gemm_warps import settle_policy
+from tile2triton.targets import target
+
+ON_NVIDIA = ("load_latency", "pipeline_schedule", "async_outside_loop")
+
+
+def settle_patch(
+    request: HintRequest, kernel: ast.FunctionDef, launch: Launch, facts: Facts
+) -> tuple[str, str]:
+    """ "patch" where it can be asked for, else "native" or "none"; and why."""
+    found = anchors_of(kernel).get(request.anchor, [])
+    how, detail = _settled(request, found, kernel, launch, facts)
+    if how == "patch" and request.kind not in facts.patch_kinds:
+        return "none", f"Triton's language has no word for it, and there is no `{request.kind}` yet"
+    return how, detail
+
+
+def _settled(
+    request: HintRequest,
+    found: list[Anchor],
+    kernel: ast.FunctionDef,
+    launch: Launch,
+    facts: Facts,
+) -> tuple[str, str]:
+    wanted = "dot" if request.kind == "gemm_warps" else "load"
+    kinds = {one.kind.replace("descriptor", "load") for one in found}
+    if wanted not in kinds:
+        what = "product" if wanted == "dot" else "load"
+        return "none", f"no {what} of the kernel is a variable named `{request.anchor}`"
+    if request.kind == "gemm_warps":
+        policy = str(dict(request.arguments)["policy"])
+        return settle_policy(policy, request.anchor, kernel, launch, facts)
+    if request.kind == "async_outside_loop" and any(one.loop for one in found):
+        return _asynchronous_in_loop(found)
+    if request.kind in ON_NVIDIA and target(facts.target).backend != "cuda":
+        return "none", _NOT_ON_AMD[request.kind]
+    is_by_tma = all(one.kind == "descriptor" for one in found)
+    if request.kind == "async_outside_loop" and is_by_tma:
+        return "native", "TMA copies it"
+    return "patch", ""
+
+
+def _asynchronous_in_loop(found: list[Anchor]) -> tuple[str, str]:
+    """A load that a loop lets run ahead, or not."""
+    if all(one.runs_ahead for one in found):
+        return "native", "its loop has stages, so that Triton copies it ahead"
+    return "none", "in a loop, copies run ahead under T.Pipelined(…, num_stages=2) or more"
+
+
+_NOT_ON_AMD = {
+    "load_latency": "Triton gives all loads of a loop the same number of stages on AMD",
+    "pipeline_schedule": "Triton makes its own schedule of a loop on AMD: num_stages is all",
+    "async_outside_loop": "outside of loops, Triton loads through registers on AMD",
+}

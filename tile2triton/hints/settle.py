@@ -1,0 +1,87 @@
+"""Settle the hints that are of whole kernels or of patches, once the kernels are lowered."""
+
+import ast
+
+from rewrites.facts import Facts, HintRequest, Launch, Patch
+from rewrites.hint_notes import note, outcome
+from rewrites.schedule import Schedule
+from rewrites.tree import kernels_of
+from tile2triton.hints.launch_options import OPTIONS, set_option
+from tile2triton.hints.layouts import layout_requests
+from tile2triton.hints.loops import loop_requests
+from tile2triton.hints.patches import settle_patch
+from tile2triton.hints.statements import settle_statement
+
+# What annotations are called whose launch option has another name.
+_ANNOTATIONS = {
+    "maxnreg": "registers",
+    "num_ctas": "ctas",
+    "matrix_instr_nonkdim": "matrix_instruction",
+}
+_LOOPS = ("Pipelined", "Parallel", "serial", "unroll")
+
+
+def forget(facts: Facts) -> None:
+    """Forget what another lowering of the program found."""
+    facts.patches = []
+    facts.hint_report = []
+    facts.hint_requests = []
+
+
+def settle(tree: ast.Module, facts: Facts, schedule: Schedule) -> None:
+    """Fill `facts.patches`, the launches' options and `facts.hint_report`."""
+    kernels = kernels_of(tree)
+    _set_schedule(facts, schedule)
+    for hint in facts.written_hints:
+        blocks = [at for at, one in enumerate(kernels) if one.lineno == hint.kernel_line]
+        if hint.operator == "annotate_layout":
+            facts.hint_requests += layout_requests(hint, blocks, kernels, facts)
+        elif hint.operator in _LOOPS:
+            facts.hint_requests += loop_requests(hint, blocks, kernels, facts)
+        else:
+            for at in blocks:
+                how, detail = settle_statement(hint, facts.launches[at], facts)
+                outcome(facts, hint.construct, hint.line, hint.filename, how, detail)
+    for request in facts.hint_requests:
+        _settle_request(request, kernels[request.block], facts.launches[request.block], facts)
+    facts.hint_report.sort(key=lambda one: (one.filename, one.line))
+
+
+def _set_schedule(facts: Facts, schedule: Schedule) -> None:
+    for name, value in schedule.options.items():
+        node = schedule.node(f"options.{name}", ast.Pass())
+        construct = f"T.{_ANNOTATIONS.get(name, name)}({value})"
+        for launch in facts.launches:
+            how, detail = set_option(facts, launch, name, value)
+            note(facts, node, construct, how, detail)
+
+
+def _settle_request(
+    request: HintRequest, kernel: ast.FunctionDef, launch: Launch, facts: Facts
+) -> None:
+    """A launch option, or a patch for a variable that holds what the patch is for."""
+    if request.kind in OPTIONS:
+        (value,) = (value for _, value in request.arguments if isinstance(value, int))
+        how, detail = set_option(facts, launch, request.kind, value)
+    else:
+        how, detail = settle_patch(request, kernel, launch, facts)
+        if how == "patch":
+            detail = _ask_for(request, kernel, facts)
+    outcome(facts, request.construct, request.line, request.filename, how, detail)
+
+
+def _ask_for(request: HintRequest, kernel: ast.FunctionDef, facts: Facts) -> str:
+    """Ask for the patch; the words for it."""
+    made = Patch(
+        kind=request.kind,
+        anchor=request.anchor,
+        kernel=kernel.name,
+        construct=request.construct,
+        line=request.line,
+        arguments=request.arguments,
+        filename=request.filename,
+    )
+    if made not in facts.patches:
+        facts.patches.append(made)
+    said = ", ".join(f"{key}={value!r}" for key, value in request.arguments)
+    return f"`{request.kind}` of `{request.anchor}`" + (f": {said}" if said else "")
