@@ -1966,4 +1966,30 @@ CATALOGUE: dict[str, Entry] = {
         wrong="NvmmaShared(128, False, 16).linear((4, 64))",
         right="NvmmaShared(128, False, 16).linear((8, 64))",
     ),
+    "T2T928": Entry(
+        title="Text that is no TTGIR",
+        explanation=(
+            "Layouts are read from the text that Triton prints: `#ttg.blocked<{...}>`, "
+            "`tensor<128x64xf16, #blocked>`, `!ttg.memdesc<128x64xf16, #shared, #smem>`."
+        ),
+        wrong='predicted("#shared = #ttg.swizzled_shared<{vec = 8,")',
+        right='predicted(kernel.asm["ttgir"])',
+    ),
+    "T2T929": Entry(
+        title="A layout or a type in TTGIR that is not known",
+        explanation=(
+            "Attributes of other Triton versions, or of units whose memory is not simulated, are "
+            "not guessed at."
+        ),
+    ),
+    "T2T930": Entry(
+        title="A target whose shared memory is not known",
+        explanation="Known are NVIDIA's targets, and AMD's gfx942 and gfx950.",
+        wrong='predicted(text, "hip:gfx1100")',
+        right='predicted(text, "hip:gfx942")',
+    ),
+    "T2T931": Entry(
+        title="A buffer that TMA or a matrix unit cannot use",
+        explanation="TMA, wgmma and tcgen05 take buffers in `#ttg.nvmma_shared` only.",
+    ),
 }
