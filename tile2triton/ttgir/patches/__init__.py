@@ -1,7 +1,7 @@
 """The kinds of patches, one a file."""
 
-from . import load_latency
+from . import gemm_warps, load_latency
 
-PATCHES = (load_latency.LOAD_LATENCY,)
+PATCHES = (load_latency.LOAD_LATENCY, gemm_warps.GEMM_WARPS)
 
 KINDS = {kind.name: kind for kind in PATCHES}

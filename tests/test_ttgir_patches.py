@@ -1,0 +1,86 @@
+"""Each patch shows in the machine code of each target that it is for; elsewhere it says why not."""
+
+import pytest
+
+from tests.patched import attention, patched, product, stock
+from tile2triton.ttgir.patches.gemm_warps import warps
+from tile2triton.ttgir.patching import RefusedError
+from tile2triton.ttgir.stages import BlockedError
+
+pytestmark = pytest.mark.compile
+
+
+@pytest.mark.parametrize(
+    ("target", "instruction", "each"),
+    # A copy of A_shared is 8 KiB: two times 16 bytes for each of 256 threads.
+    [("cuda:80", "cp.async", 2), ("cuda:90", "TMA load", 1), ("cuda:100", "TMA load", 1)],
+)
+def test_one_load_has_more_stages_than_others(target: str, instruction: str, each: int) -> None:
+    kernel = product(target)
+    after = patched(kernel, ("load_latency", "A_shared", {"stages": 4}))
+    # Two stages copy once before the loop, four copy three times.
+    assert after[instruction] == stock(kernel)[instruction] + 2 * each
+
+
+def test_load_that_is_not_asynchronous_goes_through_registers() -> None:
+    kernel = product("cuda:80")
+    after = patched(kernel, ("load_latency", "B_shared", {"async": False}))
+    assert "ld.global" not in stock(kernel)
+    assert after["ld.global"] > 0
+    assert 0 < after["cp.async"] < stock(kernel)["cp.async"]
+
+
+@pytest.mark.parametrize(
+    ("target", "instruction", "unit"),
+    [
+        ("cuda:80", "ldmatrix", "mma.sync"),
+        ("cuda:90", "wgmma", "TMA load"),
+        ("hip:gfx942", "ds_read", "mfma"),
+        ("hip:gfx950", "ds_read_tr", "mfma"),
+    ],
+)
+def test_warps_share_out_columns(target: str, instruction: str, unit: str) -> None:
+    kernel = product(target)
+    before, after = stock(kernel), patched(kernel, ("gemm_warps", "C_local", {"policy": "FullCol"}))
+    assert after[instruction] / after[unit] != before[instruction] / before[unit]
+
+
+@pytest.mark.parametrize("target", ["cuda:80", "cuda:90"])
+def test_products_of_one_kernel_differ_in_warps(target: str) -> None:
+    kernel = attention(target)
+    name = "mma.sync" if target == "cuda:80" else "wgmma"
+    after = patched(kernel, ("gemm_warps", "scores", {"policy": "FullCol"}))
+    # The weights change hands between the products: through shared memory.
+    assert after["bar.sync"] > stock(kernel)["bar.sync"]
+    assert after[name] >= stock(kernel)[name]
+
+
+def test_wgmma_takes_four_warps_along_rows() -> None:
+    assert warps("FullCol", (128, 128), (16, 8), 8, group=4) == (4, 2)
+    assert warps("FullRow", (128, 128), (16, 8), 8, group=4) == (8, 1)
+    with pytest.raises(RefusedError, match="cannot share out 32x128"):
+        warps("Square", (32, 128), (16, 8), 4, group=4)
+
+
+def test_policies_leave_no_warp_without_work() -> None:
+    assert warps("FullRow", (32, 128), (16, 8), 8) == (2, 4)
+    assert warps("FullCol", (128, 16), (16, 8), 8) == (4, 2)
+    assert warps("Square", (64, 256), (16, 8), 4) == (1, 4)
+
+
+@pytest.mark.parametrize(
+    ("target", "wanted", "reason"),
+    [
+        ("hip:gfx942", ("load_latency", "A_shared", {"stages": 3}), "the same number of stages"),
+        ("cuda:90", ("load_latency", "X_shared", {"stages": 3}), "no load named `X_shared`"),
+        ("cuda:90", ("load_latency", "A_shared", {"stages": 99}), "1 to 16 stages, found 99"),
+        ("cuda:90", ("load_latency", "A_shared", {"depth": 2}), "takes no `depth`"),
+        ("cuda:100", ("gemm_warps", "C_local", {"policy": "FullRow"}), "one warp starts"),
+        ("cuda:80", ("gemm_warps", "C_local", {"policy": "Diagonal"}), "found 'Diagonal'"),
+        ("cuda:80", ("gemm_warps", "A_shared", {"policy": "FullRow"}), "no dot named `A_shared`"),
+        ("cuda:80", ("fly", "A_shared", {}), "no patch `fly`"),
+    ],
+)
+def test_what_cannot_be_patched_says_why(target: str, wanted: tuple, reason: str) -> None:
+    with pytest.raises(BlockedError, match=reason):
+        patched(product(target), wanted)

@@ -1,0 +1,211 @@
+"""Patched kernels and Triton's caches, other hooks, compilers that crash, and no tile2triton."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+import triton
+from triton.runtime import driver
+
+from tests.child_process import environment_of_a_child
+from tests.patch_worker import add_kinds
+from tests.patched import asked, compiled, emitted, imported, product
+from tests.warm_process import run_warm
+from tile2triton.compile_job import Job
+from tile2triton.posing.driver import Driver
+from tile2triton.runtime import load
+from tile2triton.targets import target
+from tile2triton.ttgir import patch, registry, stages, trial
+from tile2triton.ttgir.outcome import Outcome
+from tile2triton.ttgir.patches import KINDS
+from tile2triton.ttgir.patching import Request
+
+# Small tiles compile in half a second.
+KERNEL = product("cuda:80", block=64)
+compiles = pytest.mark.compile
+DEEP = ("load_latency", "A_shared", {"stages": 4})
+DEEPER = ("load_latency", "A_shared", {"stages": 5})
+AHEAD = ("load_latency", "B_shared", {"stages": 3})
+
+
+@pytest.fixture(autouse=True)
+def own_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    monkeypatch.setenv("TILE2TRITON_CACHE_DIR", str(tmp_path / "tile2triton"))
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
+    monkeypatch.setattr(triton.knobs.runtime, "add_stages_inspection_hook", None)
+    monkeypatch.setattr(stages, "_WARNED", set())
+    monkeypatch.setattr(trial, "WORKER", "tests.patch_worker")
+    kinds = dict(KINDS)
+    add_kinds()
+    yield
+    KINDS.clear()
+    KINDS.update(kinds)
+
+
+def applied(kernel: Any) -> list[bool]:
+    """What the metadata of a compiled kernel say of each of its patches."""
+    return [one["applied"] for one in json.loads(kernel.metadata.tile2triton)["patches"]]
+
+
+@compiles
+def test_variants_of_a_kernel_share_no_binary(tmp_path: Path) -> None:
+    plain, deep, deeper = compiled(KERNEL), compiled(KERNEL, DEEP), compiled(KERNEL, DEEPER)
+    copies = [one.asm["ptx"].count("cp.async.cg") for one in (plain, deep, deeper)]
+    assert copies == sorted(set(copies))
+    assert len({plain.hash, deep.hash, deeper.hash}) == 3
+    assert not hasattr(plain.metadata, "tile2triton")
+    assert applied(deep) == applied(deeper) == [True]
+    names = [one.metadata.name for one in (plain, deep, deeper)]
+    assert [name.partition("__")[0] for name in names] == ["gemm_kernel"] * 3
+    assert len(set(names)) == 3
+    # Another process finds each of them, without a trial, and knows what was applied.
+    for wanted, known in (([], plain), ([DEEP], deep)):
+        run = run_warm(["tests.patched_variant", json.dumps(wanted)], tmp_path)
+        assert run.returncode == 0, run.stderr
+        hits, digest, told = json.loads(run.stdout)
+        assert hits == [True] and digest == known.hash
+        assert told == getattr(known.metadata, "tile2triton", "")
+
+
+@compiles
+def test_launches_of_variants_share_no_binary(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "_active", Driver(target("cuda:80")))
+    kernels = [launched(imported(KERNEL, *wanted)) for wanted in ((), (DEEP,), ())]
+    # Triton 3.9 compiles a kernel once more where there is a hook.
+    assert kernels[1].hash not in (kernels[0].hash, kernels[2].hash)
+    copies = [one.asm["ptx"].count("cp.async.cg") for one in kernels]
+    assert copies[0] == copies[2] < copies[1]
+
+
+def launched(made: tuple[ModuleType, Job]) -> Any:
+    """What a launch of an emitted module's kernel compiles."""
+    module, job = made
+    options = {**job.constants, **job.options, "enable_fp_fusion": True}
+    pointers = [torch.float16] * len(job.types)
+    return getattr(module, job.kernel).warmup(*pointers, grid=(1,), **options)
+
+
+@compiles
+def test_hooks_of_others_stay_in_effect(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    def other(name: str) -> Any:
+        def hook(*arguments: Any) -> tuple[str, int]:
+            seen.extend([name] if arguments else [])
+            return name, 1
+
+        return hook
+
+    triton.knobs.runtime.add_stages_inspection_hook = other("earlier")
+    assert applied(compiled(KERNEL, DEEP)) == [True]
+    assert seen == ["earlier"]
+    made = imported(KERNEL, DEEPER)
+    triton.knobs.runtime.add_stages_inspection_hook = other("later")
+    monkeypatch.setattr(driver, "_active", Driver(target("cuda:80")))
+    assert applied(launched(made)) == [True]
+    assert seen == ["earlier", "later"]
+
+
+@compiles
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("crash", r"the compiler ended abruptly \(exit -6\)"),
+        ("hang", "compiling with it took longer than 4 s and was stopped"),
+        ("miscount", "found 3 of 1 loads"),
+    ],
+)
+def test_patch_that_fails_leaves_the_stock_kernel(
+    monkeypatch: pytest.MonkeyPatch, kind: str, reason: str
+) -> None:
+    monkeypatch.setenv("TILE2TRITON_PATCH_SECONDS", "4")
+    with pytest.warns(RuntimeWarning, match=rf"line 1: T.hint\(A_shared\): .*: {reason}") as told:
+        made = compiled(KERNEL, (kind, "A_shared", {}))
+    assert len(told) == 1
+    assert applied(made) == [False]
+    assert instructions(made) == instructions(compiled(KERNEL))
+
+
+def instructions(kernel: Any) -> list[str]:
+    """The instructions of a kernel, without lines of its file and its name."""
+    text = kernel.asm["ptx"].replace(kernel.metadata.name, "kernel")
+    return re.findall(r"^\s+(?:@\S+ )?[a-z][^/\n]*;", text, re.MULTILINE)
+
+
+def test_patch_that_crashes_spares_the_others() -> None:
+    """The compiler of this test dies where it is given the second of three patches."""
+
+    def ask(requests: Any) -> dict[str, Any]:
+        kinds = [request.kind for request in requests]
+        if "bad" in kinds:
+            return {"error": "the compiler ended abruptly"}
+        if "illegal" in kinds:
+            return {"blocked": kinds.index("illegal"), "reason": "not on this chip"}
+        return {"shared memory": 100 * len(kinds), "seconds": 0.5}
+
+    requests = [Request(kind, "x", {}) for kind in ("good", "bad", "fine", "illegal")]
+    outcome = trial.settle(ask, requests, 1000)
+    assert outcome.applied == (0, 2)
+    assert outcome.refused == {1: "the compiler ended abruptly", 3: "not on this chip"}
+    assert (outcome.before, outcome.after) == ({"shared memory": 0}, {"shared memory": 200})
+    assert Outcome.from_json(outcome.to_json(requests)) == outcome
+    # More shared memory than the chip has is as bad as a crash.
+    assert trial.settle(ask, requests[:1], 50).applied == ()
+
+
+@compiles
+def test_what_a_trial_found_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_ALWAYS_COMPILE", "1")
+    first = compiled(KERNEL, AHEAD)
+    monkeypatch.setattr(trial, "WORKER", "tests.no_such_module")
+    again = compiled(KERNEL, AHEAD)
+    assert applied(first) == applied(again) == [True]
+
+
+@compiles
+def test_emitted_file_needs_no_tile2triton(tmp_path: Path) -> None:
+    text, _ = emitted(KERNEL, asked(KERNEL, DEEP))
+    (tmp_path / "gemm.py").write_text(text)
+    program = """
+import sys
+sys.modules["tile2triton"] = None
+import gemm, triton
+assert gemm.gemm_kernel.repr(None).endswith("gemm_kernel"), gemm.gemm_kernel.repr(None)
+assert triton.knobs.runtime.add_stages_inspection_hook is None
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=environment_of_a_child(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+
+
+def test_emitted_file_runs_on_the_cpu_as_before() -> None:
+    kernel = product("cuda:80", size=128, block=64)
+    text, facts = emitted(kernel, asked(kernel, DEEP, ("gemm_warps", "C_local", {})))
+    plain, _ = emitted(kernel)
+    A, B = (torch.randn(128, 128, dtype=torch.float16) for _ in range(2))
+    assert "patch(" in text and "patch(" not in plain
+    assert torch.equal(load(text, facts.name)(A, B), load(plain, facts.name)(A, B))
+
+
+def test_kernels_of_tritons_interpreter_are_left_alone() -> None:
+    before = dict(registry.REQUESTS)
+    patch(lambda: None, ("load_latency", "x", {"stages": 2}))
+    assert before == registry.REQUESTS
+
+
+def test_words_of_a_hint_do_not_make_another_kernel() -> None:
+    one, other = (Request(*DEEP, construct) for construct in ("line 1: a", "line 2: b"))
+    assert one.identity == other.identity != Request(*DEEPER).identity
