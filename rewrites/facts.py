@@ -135,8 +135,8 @@ class Patch:
 
     `kind` names a file in `tile2triton/ttgir/patches/`. `anchor` is the variable of the emitted
     kernel that holds what is loaded or multiplied; Triton keeps that name beside each operation.
-    `construct` is how the user wrote the hint; `line` is in `filename`, or in the kernel's own file
-    where that is empty.
+    `construct` is how the user wrote the hint, empty for a patch that nobody asked for; `line` is
+    in `filename`, or in the kernel's own file where that is empty.
     """
 
     kind: str

@@ -8,7 +8,7 @@ from rewrites.facts import Facts, Patch
 from rewrites.nodes import Blank, Comment
 from rewrites.quote import expr, literal, name, stmts
 
-WHY = "Hints that Triton's language cannot say; without tile2triton they are left out."
+WHY = "What Triton's language cannot say; without tile2triton it is left out."
 
 
 def patch_block(facts: Facts) -> list[ast.stmt]:
@@ -43,9 +43,11 @@ def _in_order(facts: Facts) -> list[Patch]:
 def _request(patch: Patch, facts: Facts) -> ast.expr:
     keys: list[ast.expr | None] = [ast.Constant(key) for key, _ in patch.arguments]
     values = [expr(repr(value)) for _, value in patch.arguments]
+    parts = [ast.Constant(patch.kind), ast.Constant(patch.anchor), ast.Dict(keys, values)]
+    if not patch.construct:
+        return ast.Tuple(parts, ast.Load())
     where = f"line {patch.line}"
     if patch.filename and patch.filename != facts.filename:
         where = f"{os.path.basename(patch.filename)}:{patch.line}"
     said = f"{where}: {patch.construct}"
-    parts = [ast.Constant(patch.kind), ast.Constant(patch.anchor), ast.Dict(keys, values)]
     return ast.Tuple([*parts, literal(said)], ast.Load())

@@ -11,6 +11,7 @@ from tile2triton.hints.layouts import layout_requests
 from tile2triton.hints.loops import loop_requests
 from tile2triton.hints.patches import settle_patch
 from tile2triton.hints.statements import settle_statement
+from tile2triton.hints.turned_operands import turned_operands
 
 # What annotations are called whose launch option has another name.
 _ANNOTATIONS = {
@@ -44,6 +45,8 @@ def settle(tree: ast.Module, facts: Facts, schedule: Schedule) -> None:
                 outcome(facts, hint.construct, hint.line, hint.filename, how, detail)
     for request in facts.hint_requests:
         _settle_request(request, kernels[request.block], facts.launches[request.block], facts)
+    for kernel, launch in zip(kernels, facts.launches, strict=True):
+        facts.patches += turned_operands(kernel, launch.num_warps, facts)
     facts.hint_report.sort(key=lambda one: (one.filename, one.line))
 
 

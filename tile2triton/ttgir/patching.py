@@ -15,7 +15,10 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True)
 class Request:
-    """One patch that an emitted module asks for. `construct` is the hint as the user wrote it."""
+    """One patch that an emitted module asks for.
+
+    `construct` is the hint as the user wrote it, empty for a patch that nobody asked for.
+    """
 
     kind: str
     anchor: str

@@ -61,7 +61,8 @@ class PatchedStage:
     def _settle(self, module: Module, requests: Sequence[Request], options: Any) -> Outcome:
         outcome = try_patches(str(module), requests, self.backend.target, options)
         for index, reason in outcome.refused.items():
-            _warn(f"{requests[index]}: not applied to `{_kernel(module)}`: {reason}")
+            if requests[index].construct:
+                _warn(f"{requests[index]}: not applied to `{_kernel(module)}`: {reason}")
         return outcome
 
 

@@ -1,0 +1,97 @@
+"""The registers in which an operand of wgmma is turned round, in Triton's own way between memories.
+
+Hopper's wgmma reads elements of 8 and 32 bits along the summed dimension only. An operand that lies
+the other way, Triton loads from shared memory and stores turned round, in registers as they are
+best for the load: half of a warp's stores, or more, meet in one bank. Here both are weighed.
+"""
+
+from collections.abc import Iterator
+
+from ...layouts.between import best_passage, traffic
+from ...layouts.errors import LayoutError
+from ...layouts.generic_linear import GenericLinear
+from ...layouts.parse import Module as Text
+from ...layouts.parse import Operation, TensorType, parse
+from ..patching import Chip, Edit, Kind, Module, RefusedError, Request, Site, expect
+
+_ALIAS = "#turned_operand"
+# Elements that wgmma reads along one dimension only.
+_BITS = {"f32": 32, "f8E4M3FN": 8, "f8E5M2": 8, "i8": 8}
+
+
+def edits(request: Request, chip: Chip) -> tuple[Edit, ...]:
+    """Give the tile in registers between the two memories another layout."""
+    if not chip.is_nvidia or chip.generation != 9:
+        raise RefusedError(f"products read operands as they lie on {chip}")
+
+    def run(module: Module, site: Site) -> str | None:
+        return relaid(str(module), request.anchor, site.count("load", request.anchor))
+
+    return (Edit("after:add_pipeline", run),)
+
+
+def relaid(text: str, anchor: str, loads: int) -> str:
+    """The module's text with better registers for each of the variable's loads.
+
+    Raises RefusedError where a load is not followed by a store that turns it, or where Triton's own
+    registers cost as little.
+    """
+    module = parse(text)
+    turns = list(_turns(module, anchor))
+    expect(len(turns), loads, f"loads of `{anchor}` that are turned round in registers")
+    lines = text.split("\n")
+    definitions: dict[str, str] = {}
+    for load, store in turns:
+        layout = _written(_better(module, load, store))
+        alias = definitions.setdefault(layout, f"{_ALIAS}_{anchor}_{len(definitions)}")
+        own = f"#{module.alias(load.types[-1])}>"
+        # Of the load it is the last type, of the store the first one.
+        before, arrow, made = lines[load.line - 1].rpartition(" -> ")
+        lines[load.line - 1] = before + arrow + _replaced(made, own, alias)
+        given, arrow, after = lines[store.line - 1].partition(" -> ")
+        lines[store.line - 1] = _replaced(given, own, alias) + arrow + after
+    return "\n".join([*(f"{alias} = {layout}" for layout, alias in definitions.items()), *lines])
+
+
+def _turns(module: Text, anchor: str) -> Iterator[tuple[Operation, Operation]]:
+    """The variable's loads from shared memory that are only stored there again."""
+    for load in module.operations:
+        if load.name != "ttg.local_load" or load.variable != anchor:
+            continue
+        users = [one for one in module.operations if load.results[0] in one.operands]
+        if len(users) == 1 and users[0].name == "ttg.local_alloc":
+            yield load, users[0]
+
+
+def _better(module: Text, load: Operation, store: Operation) -> GenericLinear:
+    source, tile = load.types[0], load.types[-1]
+    target = store.types[-1]
+    if not (isinstance(tile, TensorType) and tile.element in _BITS):
+        raise RefusedError(f"wgmma reads {tile.element} as it lies")
+    width = _BITS[tile.element]
+    try:
+        first, second = (module.encoding(one).linear(tile.shape) for one in (source, target))
+        registers = module.encoding(tile).linear(tile.shape)
+        own = [traffic(registers, memory, width).wavefronts for memory in (first, second)]
+        found = best_passage(first, second, width, module.warps)
+    except LayoutError as error:
+        raise RefusedError(f"its layouts are not known: {error}") from error
+    if found is None or found.cost[0] >= sum(own):
+        raise RefusedError("Triton's own registers cost as little")
+    return found.registers
+
+
+def _written(layout: GenericLinear) -> str:
+    """The layout as TTGIR writes it."""
+    bases = {"register": layout.registers, "lane": layout.lanes, "warp": layout.warps, "block": ()}
+    said = ", ".join(f"{name} = {[list(one) for one in each]}" for name, each in bases.items())
+    return f"#ttg.linear<{{{said}}}>"
+
+
+def _replaced(text: str, own: str, alias: str) -> str:
+    """The text with another layout in the place of its only one in registers."""
+    expect(text.count(own), 1, f"types with the layout {own[:-1]}")
+    return text.replace(own, f"{alias}>")
+
+
+TURNED_OPERAND = Kind(name="turned_operand", arguments=(), edits=edits)
