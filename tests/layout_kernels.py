@@ -47,16 +47,23 @@ def gemm(
 
 @triton.jit
 def described_gemm(
-    A, B, C, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr
+    A, B, C, M, N, K,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, TB: tl.constexpr,
 ):  # fmt: skip
     row, column = tl.program_id(0) * BM, tl.program_id(1) * BN
     a = tl.make_tensor_descriptor(A, [M, K], [K, 1], [BM, BK])
-    b = tl.make_tensor_descriptor(B, [K, N], [N, 1], [BK, BN])
+    if TB:
+        b = tl.make_tensor_descriptor(B, [N, K], [K, 1], [BN, BK])
+    else:
+        b = tl.make_tensor_descriptor(B, [K, N], [N, 1], [BK, BN])
     c = tl.make_tensor_descriptor(C, [M, N], [N, 1], [BM, BN])
     acc = tl.zeros((BM, BN), tl.float32)
     for k in tl.range(0, 512, BK):
         x = a.load([row, k])
-        y = b.load([k, column])
+        if TB:
+            y = b.load([column, k]).T
+        else:
+            y = b.load([k, column])
         acc = tl.dot(x, y, acc)
     c.store([row, column], acc.to(C.dtype.element_ty))
 
@@ -74,9 +81,21 @@ def compiled_gemm(name: str, element: str = "fp16", form: str = "nn", block_k: i
 
 
 @cache
-def compiled_described_gemm(name: str):
+def compiled_described_gemm(name: str, turned: bool = False):
+    """A product through descriptors, its second operand `turned` or not."""
     pointers = dict.fromkeys("ABC", "*fp16")
-    return _compiled(described_gemm, pointers, {"BM": 128, "BN": 128, "BK": 64}, name)
+    constants = {"BM": 128, "BN": 128, "BK": 64, "TB": turned}
+    return _compiled(described_gemm, pointers, constants, name)
+
+
+def compiled_text(text: str, path, name: str):
+    """The texts of a module that is given as TTGIR."""
+    path.write_text(text)
+    goal = target(name)
+    options = {"enable_fp_fusion": True}
+    return triton.compile(
+        str(path), target=GPUTarget(goal.backend, goal.arch, goal.warp_size), options=options
+    ).asm
 
 
 def _compiled(kernel, pointers, constants, name):

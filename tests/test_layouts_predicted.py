@@ -9,7 +9,8 @@ import pytest
 pytest.importorskip("triton")
 
 from tests import layout_kernels
-from tests.layout_kernels import compiled_described_gemm, compiled_gemm
+from tests.layout_kernels import compiled_described_gemm, compiled_gemm, compiled_text
+from tile2triton.layouts.choose import choose
 from tile2triton.layouts.predicted import predicted
 
 pytestmark = pytest.mark.compile
@@ -120,3 +121,30 @@ def test_a_turned_operand_of_tf32_is_copied_word_by_word_into_one_bank():
     rows = predicted(compiled_gemm("cuda:90", "fp32", "nn", 32)["ttgir"])
     worst = max(rows, key=lambda row: row.ways)
     assert (worst.buffer, worst.instruction, worst.ways) == ("y", "cp.async 4 B", 16.0)
+
+
+def test_a_chosen_layout_compiles_to_what_is_predicted_of_it(tmp_path):
+    text = compiled_described_gemm("hip:gfx942", turned=True)["ttgir"]
+    (choice,) = choose(text)
+    assert choice.buffer == "y" and choice.before.wavefronts > 8 * choice.after.wavefronts
+    ((alias, attribute),) = choice.replacements
+    better = re.sub(rf"^#{alias} = .*$", f"#{alias} = {attribute}", text, flags=re.MULTILINE)
+    wanted = counts(predicted(better))
+    assert wanted.keys() == {"ds_write_b64", "ds_read_b64"} != counts(predicted(text)).keys()
+    found = Counter()
+    for line in compiled_text(better, tmp_path / "better.ttgir", "hip:gfx942")[
+        "amdgcn"
+    ].splitlines():
+        found.update(in_gcn(line.strip()))
+    # What is stored at the end is converted in shared memory with instructions of 128 bits.
+    assert {name: found[name] % wanted[name] for name in wanted} == dict.fromkeys(wanted, 0)
+    assert not any(row.conflicts for row in predicted(better))
+
+
+def test_conversions_that_cross_warps_are_rows_without_figures():
+    (row,) = [
+        row
+        for row in predicted(compiled_gemm("cuda:80")["ttgir"])
+        if row.operation == "ttg.convert_layout"
+    ]
+    assert row.reason and not row.issues

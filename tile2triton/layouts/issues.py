@@ -38,6 +38,11 @@ class Issues:
         return int(self.addresses.shape[1])
 
     @property
+    def total(self) -> int:
+        """Instructions of all warps."""
+        return self.count * self.warps
+
+    @property
     def ideal(self) -> int:
         return int(prod(self.addresses.shape[:-1])) * self.instruction.ideal
 

@@ -26,7 +26,9 @@ _READ_128_GFX950: Phases = (
     (0, 1, 2, 3, 12, 13, 14, 15, 20, 21, 22, 23, 24, 25, 26, 27),
     (4, 5, 6, 7, 8, 9, 10, 11, 16, 17, 18, 19, 28, 29, 30, 31),
 )
-MATRIX = 8
+# A matrix of ldmatrix, and a piece of a matrix unit's operand: eight rows of 16 bytes.
+ROWS = 8
+PIECE_BYTES = 16
 
 
 def is_amd(target: str) -> bool:
@@ -79,7 +81,7 @@ def copy_from_global(target: str, width: int, bits: int) -> Instruction:
 def matrices(name: str, count: int, transposed: bool) -> Instruction:
     """ldmatrix or stmatrix of `count` matrices, as an access of eight rows for each matrix."""
     name = f"{name}.x{count}" + (".trans" if transposed else "")
-    return Instruction(name, 16, consecutive(MATRIX, MATRIX))
+    return Instruction(name, PIECE_BYTES, consecutive(ROWS, ROWS))
 
 
 def transposing_load(bits: int) -> Instruction:
@@ -89,7 +91,7 @@ def transposing_load(bits: int) -> Instruction:
 
 def matrix_operand(name: str) -> Instruction:
     """How wgmma and tcgen05 read: pieces of eight rows of 16 bytes."""
-    return Instruction(name, 16, consecutive(MATRIX, MATRIX))
+    return Instruction(name, PIECE_BYTES, consecutive(ROWS, ROWS))
 
 
 def _both_halves(phases: Phases) -> Phases:

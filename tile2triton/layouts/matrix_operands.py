@@ -12,9 +12,6 @@ from .issues import Issues
 from .linear import Indices, LinearLayout
 from .nvmma_shared import NvmmaShared
 
-_ROWS = 8
-_PIECE_BYTES = 16
-
 
 def operand(
     memory: Encoding,
@@ -28,12 +25,12 @@ def operand(
     encoding = _swizzled_for_units(memory)
     inner = 0 if encoding.transposed else len(shape) - 1
     outer = len(shape) - 1 - inner
-    piece = _PIECE_BYTES * 8 // bits
+    piece = machines.PIECE_BYTES * 8 // bits
     columns = np.arange(0, shape[inner], piece)
-    rows = np.arange(shape[outer]).reshape(-1, _ROWS)
+    rows = np.arange(shape[outer]).reshape(-1, machines.ROWS)
     axes = {outer: rows[None, :, :], inner: columns[:, None, None]}
     offsets = _offsets(encoding.linear(whole), [axes[axis] for axis in range(len(shape))])
-    addresses = (offsets * bits // 8).reshape(-1, 1, _ROWS)
+    addresses = (offsets * bits // 8).reshape(-1, 1, machines.ROWS)
     return Issues(machines.matrix_operand(name), addresses, count)
 
 
@@ -45,8 +42,16 @@ class Boxes:
     bytes: int
 
     @property
-    def wavefronts(self) -> int:
+    def total(self) -> int:
+        return self.count
+
+    @property
+    def ideal(self) -> int:
         return max(1, self.bytes // 128)
+
+    @property
+    def simulated(self) -> int:
+        return self.ideal
 
 
 def boxes(memory: Encoding, shape: tuple[int, ...], bits: int) -> Boxes:

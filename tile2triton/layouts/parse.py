@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import prod
 
 from .attributes import Alias, Attribute, Value, read_attribute
 from .encoding import Encoding
@@ -120,6 +121,14 @@ def _read_header(text: str, module: Module) -> None:
         module.target = match[1]
 
 
+def element_bits(element: str) -> int:
+    """The bits that an element, written `f16`, `i8`, `bf16` or `f8E4M3FN`, has in memory."""
+    match = re.match(r"(?:bf|f|i|tf)(\d+)", element)
+    if match is None:
+        raise layout_error("T2T929", "elements of a type that is not known here", element)
+    return max(8, int(match[1]))
+
+
 class _Body:
     """Reads lines in order, with the loops that they stand in."""
 
@@ -183,6 +192,12 @@ class _Body:
         if start is None or stop is None or not step:
             return Loop(None)
         return Loop(max(0, -(-(stop - start) // step)))
+
+
+def trips_of(operation: Operation) -> int | None:
+    """How often a program does it; None where a loop's bounds are not constants."""
+    trips = [loop.trips for loop in operation.loops]
+    return None if None in trips else prod(trip for trip in trips if trip is not None)
 
 
 def types_in(text: str) -> Iterator[TensorType | MemoryType]:

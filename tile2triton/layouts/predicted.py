@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from .accesses import Access, accesses
 from .matrix_operands import Boxes
-from .parse import parse
+from .parse import Module, Operation, parse, trips_of
 
 
 @dataclass(frozen=True)
@@ -48,32 +48,63 @@ def predicted(text: str, target: str = "") -> list[Row]:
 
     Raises LayoutError where the text is no TTGIR, or the target has memory that is not known.
     """
-    return [row_of(access) for access in accesses(parse(text), target)]
+    module = parse(text)
+    rows = [row_of(access) for access in accesses(module, target)]
+    rows += [_conversion(operation) for operation in module.operations if _moves(module, operation)]
+    return sorted(rows, key=lambda row: row.line)
 
 
 def row_of(access: Access) -> Row:
     """The figures of one access."""
     operation, made = access.operation, access.made
-    name, instructions, issues, ideal, simulated = "", 0, 0, 0, 0
-    if isinstance(made, Boxes):
-        name, instructions, issues = "cp.async.bulk.tensor", made.count, made.count
-        ideal = simulated = made.wavefronts
-    elif made is not None:
-        name, instructions = made.instruction.name, made.count
-        issues, ideal, simulated = made.count * made.warps, made.ideal, made.simulated
+    name = ""
+    if made is not None:
+        name = "cp.async.bulk.tensor" if isinstance(made, Boxes) else made.instruction.name
     return Row(
         buffer=access.buffer,
         operation=operation.name,
         instruction=name,
-        instructions=instructions,
-        issues=issues,
-        ideal=ideal,
-        simulated=simulated,
+        instructions=made.count if made else 0,
+        issues=made.total if made else 0,
+        ideal=made.ideal if made else 0,
+        simulated=made.simulated if made else 0,
         depth=len(operation.loops),
-        trips=access.trips,
+        trips=trips_of(operation),
         line=operation.line,
         counter=_counter(name),
         reason=access.reason,
+    )
+
+
+def _moves(module: Module, operation: Operation) -> bool:
+    """Whether it changes a layout so that warps exchange elements, which takes shared memory."""
+    if operation.name != "ttg.convert_layout":
+        return False
+    source, result = (module.encoding(type_).linear(type_.shape) for type_ in operation.types[:2])
+    places = result.after_inverse_of(source)
+    warp = places.output_names.index("warp")
+    return any(
+        basis[warp] != (1 << bit if name == "warp" else 0)
+        for name, bases in places.inputs
+        for bit, basis in enumerate(bases)
+        if any(basis)
+    )
+
+
+def _conversion(operation: Operation) -> Row:
+    return Row(
+        buffer=operation.variable or operation.results[0].removeprefix("%"),
+        operation=operation.name,
+        instruction="",
+        instructions=0,
+        issues=0,
+        ideal=0,
+        simulated=0,
+        depth=len(operation.loops),
+        trips=trips_of(operation),
+        line=operation.line,
+        counter="",
+        reason="Triton chooses the layout of its scratch memory while it emits the code",
     )
 
 
