@@ -23,6 +23,7 @@ examples:
   tile2triton schedule add my_gemm.toml
   tile2triton passes
   tile2triton explain reduce_max
+  tile2triton explain gemm.py:gemm --set M=4096 --set N=4096 --set K=4096 --target cuda:90
 
 exit codes: 0 well, 1 a kernel is wrong, 2 the command is wrong
 """
@@ -42,6 +43,14 @@ indices steer the script. What a kernel would have computed is not known: compar
 are not made, tensors that are not known count as ones, sorting them gives a random order, and a
 time is 1 ms. The report counts these. Of a package that is not installed, stand-ins are imported:
 what they give is taken for what a kernel declares, and is compared with nothing.
+"""
+
+EXPLAIN = """\
+Say what an operator or an error's code means.
+
+Given a file, compile its kernels, for GPUs that need not be there, and say what became of them: the
+options of each launch, registers and shared memory; how each tile is moved, kept and multiplied,
+with counts of instructions in the machine code; and for every hint how it was applied, or why not.
 """
 
 
@@ -98,6 +107,10 @@ def _run(options: argparse.Namespace) -> int:
 
             return passes(options.name)
         case _:
+            from tile2triton.commands.explain_kernel import explain_kernel, is_kernel
+
+            if is_kernel(options.subject):
+                return explain_kernel(options.subject, options.target, options.set, options.json)
             from tile2triton.commands.explain import explain
 
             return explain(options.subject)
@@ -187,13 +200,32 @@ def _parser() -> argparse.ArgumentParser:
     passes = commands.add_parser("passes", help="list the rewrites in order, or describe one")
     passes.add_argument("name", nargs="?", metavar="PASS")
 
-    explain = commands.add_parser("explain", help="what an operator or an error's code means")
-    explain.add_argument("subject", metavar="OPERATOR|CODE")
+    explain = commands.add_parser(
+        "explain",
+        help="what an operator or an error's code means, or what became of a kernel's hints",
+        description=EXPLAIN,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    explain.add_argument("subject", metavar="OPERATOR|CODE|FILE[:KERNEL]")
+    _add_set(explain)
+    explain.add_argument(
+        "--target",
+        metavar="T",
+        type=_target,
+        action="append",
+        default=[],
+        help="of a kernel: may be repeated; default: cuda:90",
+    )
+    explain.add_argument("--json", action="store_true", help="of a kernel: print JSON")
     return parser
 
 
 def _add_kernel(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kernel", metavar="FILE[:KERNEL]", help="a Python file, a kernel in it")
+    _add_set(parser)
+
+
+def _add_set(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set",
         metavar="NAME=VALUE",

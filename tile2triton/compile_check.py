@@ -34,8 +34,11 @@ def check_all(
     modules: Iterable[tuple[str, Facts, str]],
     progress: Progress | None = None,
     seconds: float = SECONDS_A_KERNEL,
+    is_listed: bool = False,
 ) -> list[KernelReport]:
     """One report for each kernel of each (text, facts, target); `progress` sees each when done.
+
+    With `is_listed` each holds what the compiler made, as text.
 
     Kernels compile beside each other in processes of their own, each for `seconds` at most, so
     that neither a crash nor a hang of a compiler reaches the caller. Reports come in the order of
@@ -44,7 +47,7 @@ def check_all(
     planned = [
         job
         for text, facts, name in modules
-        for job in jobs(str(write_module(text, facts.name)), facts, target(name))
+        for job in jobs(str(write_module(text, facts.name)), facts, target(name), is_listed)
     ]
     with CompilePool(seconds, progress) as pool:
         waiting = [pool.submit(job) for job in planned]

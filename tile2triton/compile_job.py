@@ -31,9 +31,11 @@ class Job:
     elements: tuple[str, ...]
     attributes: dict[int, list[tuple[str, int]]]
     options: dict[str, Any]
+    # Whether what the compiler makes is wanted as text.
+    is_listed: bool = False
 
 
-def jobs(path: str, facts: Facts, target: Target) -> Iterator[Job]:
+def jobs(path: str, facts: Facts, target: Target, is_listed: bool = False) -> Iterator[Job]:
     """One job a launch: arguments first, named constants after them, as kernels declare them."""
     for launch in facts.launches:
         types = tuple(_type(name, launch, facts) for name in launch.arguments)
@@ -50,6 +52,7 @@ def jobs(path: str, facts: Facts, target: Target) -> Iterator[Job]:
                 "num_stages": launch.num_stages,
                 **launch.options,
             },
+            is_listed=is_listed,
         )
 
 

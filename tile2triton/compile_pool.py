@@ -139,4 +139,5 @@ def _report(job: Job, answer: dict[str, Any], problem: Diagnostic | None) -> Ker
         num_stages=job.options["num_stages"],
         instructions=answer.get("instructions", {}),
         seconds=answer.get("seconds", 0.0),
+        listing=answer.get("listing", {}),
     )

@@ -54,11 +54,18 @@ def compile_job(job: dict[str, Any]) -> dict[str, Any]:
     metadata = compiled.metadata
     # Only back ends with tensor memory say how much they take, and not for every kernel.
     columns = getattr(metadata, "tmem_size", None) or 0
-    return {
+    answer = {
         "shared_memory": metadata.shared,
         "tensor_memory": columns,
         **read(compiled.asm),
     }
+    if job["is_listed"]:
+        answer["listing"] = {
+            "ttgir": compiled.asm["ttgir"],
+            "machine": compiled.asm["ptx" if goal.backend == "cuda" else "amdgcn"],
+            "patches": getattr(metadata, "tile2triton", None) or "",
+        }
+    return answer
 
 
 def _nvidia_figures(assembly: Any) -> dict[str, Any]:

@@ -53,6 +53,8 @@ class KernelReport:
     num_stages: int = 0
     instructions: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0
+    # What the compiler made, as text: "ttgir", "machine", and what became of "patches", as JSON.
+    listing: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:

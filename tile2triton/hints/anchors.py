@@ -42,8 +42,12 @@ def anchors_of(kernel: ast.FunctionDef) -> dict[str, list[Anchor]]:
 
 
 def is_chained(kernel: ast.FunctionDef, anchor: str) -> bool:
-    """Whether a product is multiplied again right away, as the scores of attention are."""
-    return any(_feeds_product(body, anchor) for body in _bodies(kernel.body))
+    """Whether a product is multiplied again right away, or multiplies one, as in attention."""
+    return any(
+        anchor in (first, second)
+        for body in _bodies(kernel.body)
+        for first, second in _chains(body)
+    )
 
 
 def products_in(kernel: ast.FunctionDef) -> int:
@@ -52,21 +56,21 @@ def products_in(kernel: ast.FunctionDef) -> int:
     return sum(_is_product(call) for call in calls)
 
 
-def _feeds_product(body: list[ast.stmt], anchor: str) -> bool:
-    """Whether what the anchor's product becomes in `body` is an operand of another product."""
-    made: set[str] = set()
+def _chains(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
+    """Products of one body whose results become operands of others: both variables."""
+    # What each variable is made of, as far as products of this body go.
+    made_of: dict[str, set[str]] = defaultdict(set)
     for statement in body:
         if not (isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)):
             continue
         target, call = statement.targets[0].id, _inner(statement.value)
-        is_product = call is not None and _is_product(call)
-        if is_product and call is not None and made & set().union(*map(names_in, call.args[:2])):
-            return True
-        if target == anchor and is_product:
-            made = {anchor}
-        elif made & names_in(statement.value) and not is_product:
-            made.add(target)
-    return False
+        if call is not None and _is_product(call):
+            operands = set().union(*map(names_in, call.args[:2]))
+            for source in set().union(*(made_of[name] for name in operands)):
+                yield source, target
+            made_of[target] = {target}
+        else:
+            made_of[target] = set().union(*(made_of[one] for one in names_in(statement.value)))
 
 
 def _bodies(body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:

@@ -89,7 +89,7 @@ def _fitting(parts: int, warps: int) -> int:
 def _made(goal: Target, tile: Tile, warps: int, kernel: ast.FunctionDef, anchor: str) -> set[Warps]:
     """What Triton may do elsewhere; more than one where that is not certain from here."""
     if goal.backend == "hip":
-        return {(warps, 1), (1, warps)}
+        return {(warps, 1)} if is_chained(kernel, anchor) else {(warps, 1), (1, warps)}
     height, width = tile.shape[-2:]
     chained = (warps, 1) if height >= width else (1, warps)
     if is_chained(kernel, anchor):

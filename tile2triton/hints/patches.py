@@ -37,7 +37,7 @@ def _settled(
         policy = str(dict(request.arguments)["policy"])
         return settle_policy(policy, request.anchor, kernel, launch, facts)
     if request.kind == "async_outside_loop" and any(one.loop for one in found):
-        return _asynchronous_in_loop(found)
+        return _asynchronous_in_loop(found, target(facts.target).backend == "cuda")
     if request.kind in ON_NVIDIA and target(facts.target).backend != "cuda":
         return "none", _NOT_ON_AMD[request.kind]
     is_by_tma = all(one.kind == "descriptor" for one in found)
@@ -46,11 +46,13 @@ def _settled(
     return "patch", ""
 
 
-def _asynchronous_in_loop(found: list[Anchor]) -> tuple[str, str]:
+def _asynchronous_in_loop(found: list[Anchor], is_nvidia: bool) -> tuple[str, str]:
     """A load that a loop lets run ahead, or not."""
-    if all(one.runs_ahead for one in found):
+    if not all(one.runs_ahead for one in found):
+        return "none", "in a loop, copies run ahead under T.Pipelined(…, num_stages=2) or more"
+    if is_nvidia:
         return "native", "its loop has stages, so that Triton copies it ahead"
-    return "none", "in a loop, copies run ahead under T.Pipelined(…, num_stages=2) or more"
+    return "native", "its loop has stages, so that Triton loads it ahead; cp.async is NVIDIA's"
 
 
 _NOT_ON_AMD = {

@@ -1,0 +1,1 @@
+"""What the compiler made of a kernel: how each tile is moved, multiplied and laid out."""

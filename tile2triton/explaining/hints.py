@@ -1,0 +1,120 @@
+"""What became of each hint once the kernel is compiled, with the machine code as evidence."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from rewrites.facts import Facts, HintOutcome
+from tile2triton.explaining.tiles import Move, Product, Tiles
+from tile2triton.kernel_report import KernelReport
+
+# What machine code shows of an access that says what caches keep.
+_CACHING = ("evict", "cache_hint", " nt")
+
+
+@dataclass(frozen=True)
+class Hint:
+    """A hint, how it was applied in the end and why, and what the compiled code shows of it."""
+
+    construct: str
+    filename: str
+    line: int
+    how: str
+    detail: str
+    evidence: Mapping[str, str] = field(default_factory=dict)
+
+
+def judged_hints(facts: Facts, report: KernelReport, tiles: Tiles) -> Iterator[Hint]:
+    """The hints of a kernel that was compiled with its listing."""
+    patches = _patches(report.listing.get("patches", ""))
+    for one in facts.hint_report:
+        rows = _rows(one, tiles)
+        how, detail = one.how, one.detail
+        evidence = {_name(row): _said(row) for row in rows}
+        if how == "patch" and one.construct in patches:
+            how, detail, evidence = _patched(patches[one.construct], one, evidence)
+        elif how == "native" and "eviction_policy=" in one.construct and _is_dropped(one, rows):
+            how, detail = "none", f"{detail}, which Triton drops where a copy is asynchronous"
+        elif how == "native" and "maxnreg" in detail:
+            evidence = {"registers": f"{report.registers} a thread, {report.spills} spilled"}
+        yield Hint(one.construct, one.filename or facts.filename, one.line, how, detail, evidence)
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    reasons: tuple[str, ...]
+    before: Mapping[str, int]
+    after: Mapping[str, int]
+
+
+def _patches(text: str) -> dict[str, _Verdict]:
+    """What the compiler said of patches, by the hints that they stand for."""
+    if not text:
+        return {}
+    given = json.loads(text)
+    reasons: dict[str, list[str]] = {}
+    for one in given["patches"]:
+        reasons.setdefault(one["construct"], []).extend([] if one["applied"] else [one["reason"]])
+    before, after = given["before"], given["after"]
+    return {key: _Verdict(tuple(said), before, after) for key, said in reasons.items()}
+
+
+def _patched(
+    verdict: _Verdict, hint: HintOutcome, evidence: dict[str, str]
+) -> tuple[str, str, dict[str, str]]:
+    if verdict.reasons:
+        return "none", verdict.reasons[0], evidence
+    before, after = verdict.before, verdict.after
+    changed = {
+        name: f"{before.get(name, 0)} without patches, {after.get(name, 0)} with them"
+        for name in sorted(before.keys() | after.keys())
+        if before.get(name, 0) != after.get(name, 0)
+    }
+    return "patch", hint.detail, {**evidence, **changed}
+
+
+def _rows(hint: HintOutcome, tiles: Tiles) -> list[Move | Product]:
+    """The moves and products of the tiles that a hint names."""
+    words = set(re.findall(r"\w+", hint.construct))
+    if hint.construct.startswith("T.gemm"):
+        return [row for row in tiles.products if row.variable in words]
+    if hint.construct.startswith(("T.copy", "T.async_copy", "T.annotate_layout", "T.im2col")):
+        return [
+            row
+            for row in tiles.moves
+            if (row.variable in words if row.kind == "load" else row.tensor in words)
+        ]
+    return []
+
+
+def _is_dropped(hint: HintOutcome, rows: list[Move | Product]) -> bool:
+    names = [name for row in rows for name in row.instructions]
+    is_said = any(word in name for name in names for word in _CACHING)
+    return bool(names) and not is_said and "default" not in hint.detail
+
+
+def _name(row: Move | Product) -> str:
+    return row.variable or (row.tensor if isinstance(row, Move) else "")
+
+
+def _said(row: Move | Product) -> str:
+    rest = kept(row) if isinstance(row, Move) else warps_said(row)
+    return ", ".join(part for part in (counted(row.instructions), rest) if part)
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """Instructions and how often each stands there."""
+    return ", ".join(f"{count} {name}" for name, count in counts.items()) or "none of its own"
+
+
+def kept(move: Move) -> str:
+    """Where a tile that is loaded is kept."""
+    if move.buffers:
+        return f"{move.buffers} in shared memory, {move.layout}"
+    return "in registers" if move.kind == "load" else ""
+
+
+def warps_said(product: Product) -> str:
+    """How the warps share a product out."""
+    return f"warps {' by '.join(map(str, product.warps))}" if product.warps else ""

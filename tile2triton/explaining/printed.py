@@ -1,0 +1,57 @@
+"""The report of `tile2triton explain` for people."""
+
+from tile2triton.explaining.hints import counted, kept, warps_said
+from tile2triton.explaining.report import Explained
+from tile2triton.explaining.tiles import Move, Product
+
+
+def lines_of(one: Explained) -> list[str]:
+    """The report for people."""
+    options = ", ".join(f"{key}={value}" for key, value in one.options.items())
+    lines = [f"{one.kernel} for {one.target} ({one.label}): {options}"]
+    if one.problem:
+        return [*lines, *(f"  {line}" for line in one.problem.splitlines())]
+    spills = f"{one.spills} spilled" if one.spills else "none spilled"
+    memory = f"{one.shared_memory / 1024:.1f} of {one.shared_limit / 1024:.0f} KiB"
+    lines.append(f"  {one.registers} registers a thread, {spills}; shared memory: {memory}")
+    lines += _table("moves", [_move_row(move) for move in one.tiles.moves])
+    lines += _table("products", [_product_row(product) for product in one.tiles.products])
+    if one.hints:
+        lines += ["", "  hints"]
+    for hint in one.hints:
+        lines.append(f"    line {hint.line}: {hint.construct}")
+        how = {"native": "applied", "patch": "applied by a patch", "none": "not applied"}[hint.how]
+        lines.append(f"      {how}: {hint.detail}")
+        lines += [f"      compiled: {key}: {said}" for key, said in hint.evidence.items()]
+    return lines
+
+
+def _move_row(move: Move) -> tuple[str, ...]:
+    size = f"{move.bytes / 1024:.3g} KiB" if move.bytes >= 1024 else f"{move.bytes} bytes"
+    way = f"{move.variable} from {move.tensor}" if move.variable else f"to {move.tensor}"
+    said = (counted(move.instructions), kept(move))
+    return f"{move.kind} {way}", f"line {move.line}", _shape(move), size, *said
+
+
+def _product_row(product: Product) -> tuple[str, ...]:
+    said = (counted(product.instructions), warps_said(product))
+    return product.variable or "-", f"line {product.line}", _shape(product), *said
+
+
+def _shape(row: Move | Product) -> str:
+    return f"{row.element}[{', '.join(map(str, row.shape))}]"
+
+
+def _table(title: str, rows: list[tuple[str, ...]]) -> list[str]:
+    if not rows:
+        return []
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    made = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        for row in rows
+    ]
+    return [
+        "",
+        f"  {title}, by lines of the emitted module",
+        *(f"    {row}".rstrip() for row in made),
+    ]

@@ -1,0 +1,69 @@
+"""What is said of a compiled kernel: resources, tiles, and what became of each hint."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rewrites.facts import Facts, Launch
+from tile2triton.explaining.hints import Hint, judged_hints
+from tile2triton.explaining.tiles import Tiles, read_tiles
+from tile2triton.kernel_report import KernelReport
+from tile2triton.module_cache import write_module
+from tile2triton.targets import target
+
+
+@dataclass(frozen=True)
+class Explained:
+    """One kernel on one target. `options` are those of the launch, `problem` is why it failed."""
+
+    kernel: str
+    target: str
+    label: str
+    options: Mapping[str, int]
+    registers: int
+    spills: int
+    shared_memory: int
+    shared_limit: int
+    instructions: Mapping[str, int]
+    problem: str
+    tiles: Tiles
+    hints: tuple[Hint, ...]
+
+    def to_data(self) -> dict[str, Any]:
+        """As it is written in JSON."""
+        return asdict(self)
+
+
+def explained(text: str, facts: Facts, reports: list[KernelReport]) -> list[Explained]:
+    """What is said of each kernel of an emitted module, compiled with listings."""
+    path = str(write_module(text, facts.name))
+    made = []
+    for launch, report in zip(facts.launches, reports, strict=True):
+        goal = target(report.target)
+        listing = report.listing
+        tiles = Tiles((), (), ())
+        if listing:
+            is_nvidia = goal.backend == "cuda"
+            tiles = read_tiles(listing["ttgir"], listing["machine"], path, text, is_nvidia)
+        made.append(
+            Explained(
+                kernel=report.kernel,
+                target=report.target,
+                label=goal.label,
+                options=_options(launch),
+                registers=report.registers,
+                spills=report.spills,
+                shared_memory=report.shared_memory,
+                shared_limit=report.shared_limit,
+                instructions=report.instructions,
+                problem="" if report.problem is None else report.problem.render(),
+                tiles=tiles,
+                hints=tuple(judged_hints(facts, report, tiles)),
+            )
+        )
+    return made
+
+
+def _options(launch: Launch) -> dict[str, int]:
+    stages = {"num_stages": launch.num_stages}
+    return {"num_warps": launch.num_warps, **stages, **launch.options}
