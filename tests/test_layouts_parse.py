@@ -11,11 +11,12 @@ from tile2triton.layouts.generic_linear import GenericLinear, SharedLinear
 from tile2triton.layouts.nvidia_mma import NvidiaMma
 from tile2triton.layouts.nvmma_shared import NvmmaShared
 from tile2triton.layouts.padded_shared import PaddedShared
-from tile2triton.layouts.parse import MemoryType, TensorType, parse, types_in
+from tile2triton.layouts.parse import parse
 from tile2triton.layouts.predicted import predicted
 from tile2triton.layouts.reading import encoding_of
 from tile2triton.layouts.slices import Slice
 from tile2triton.layouts.swizzled_shared import SwizzledShared
+from tile2triton.layouts.tensor_types import MemoryType, TensorType, types_in
 
 BLOCKED = (
     "#ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], "
@@ -135,6 +136,27 @@ def test_operations_know_their_loops_and_buffers():
     assert module.origin("%r#1") == "%x_1"
     assert module.corners == {"%v": (0, 16)}
     assert module.encoding(load.types[1]) == DotOperand(0, AS_MMA, 2)
+
+
+def test_partitions_of_warps_use_the_buffers_that_they_are_given():
+    partition = """\
+    ttg.warp_specialize(%c0, %x_2) attributes {requestedRegisters = array<i32: 24>}
+    default {
+      ttg.warp_yield
+    }
+    partition0(%l: i32 loc("n"(#loc)), %v: !ttg.memdesc<64x64xf16, #shared, #smem, mutable> \
+loc("x"(#loc))) num_warps(4) {
+      ttg.local_store %t, %v : tensor<64x64xf16, #blocked> -> \
+!ttg.memdesc<64x64xf16, #shared, #smem, mutable> loc(#loc44)
+      ttg.warp_return
+    } : (i32, !ttg.memdesc<64x64xf16, #shared, #smem, mutable>) -> () loc(#loc1)
+    tt.return"""
+    module = parse(MODULE.replace("    tt.return", partition))
+    store = next(item for item in module.operations if item.name == "ttg.local_store")
+    assert module.origin(store.operands[1]) == "%x_1" and not store.loops
+    assert module.origin("%v") == "%x_1"
+    returned = next(item for item in module.operations if item.name == "tt.return")
+    assert not returned.loops
 
 
 def test_rows_say_what_each_access_takes():

@@ -1992,4 +1992,13 @@ CATALOGUE: dict[str, Entry] = {
         title="A buffer that TMA or a matrix unit cannot use",
         explanation="TMA, wgmma and tcgen05 take buffers in `#ttg.nvmma_shared` only.",
     ),
+    "T2T932": Entry(
+        title="A picture that a layout does not have",
+        explanation=(
+            "Layouts of registers are drawn by their owners, coloured by warp, lane or register; "
+            "layouts of shared memory by their banks."
+        ),
+        wrong="banks_picture(Blocked((1,), (32,), (1,), (0,)), (32,), 32)",
+        right="owners_picture(Blocked((1,), (32,), (1,), (0,)), (32,))",
+    ),
 }

@@ -12,7 +12,8 @@ from .errors import LayoutError
 from .issues import Issues
 from .matrix_operands import Boxes
 from .nvidia_mma import NvidiaMma
-from .parse import MemoryType, Module, Operation, TensorType, element_bits
+from .parse import Module, Operation
+from .tensor_types import MemoryType, TensorType, element_bits
 from .uses import BOX, COPY, LOAD, OPERAND, STORE, Use
 
 _CONTIGUITY = re.compile(r"contiguity = (\d+)")
@@ -70,7 +71,7 @@ class _Reader:
         self, operation: Operation, value: str, memory_type: MemoryType, use: Callable[[], Use]
     ) -> Access:
         origin = self.module.origin(value)
-        buffer = self.variables.get(origin, origin.removeprefix("%"))
+        buffer = self.variables.get(origin, origin.removeprefix("%").partition("@")[0])
         known = partial(Access, buffer, value, operation, memory_type)
         try:
             used = use()
@@ -122,9 +123,10 @@ class _Reader:
         memories = [type_ for type_ in operation.types if isinstance(type_, MemoryType)]
         if found and memories:
             memory = memories[-1]
+            value = next(name for name in operation.operands if name.partition("@")[0] == found[1])
             yield self.access(
                 operation,
-                found[1],
+                value,
                 memory,
                 lambda: Use(BOX, memory.shape, element_bits(memory.element)),
             )

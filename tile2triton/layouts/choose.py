@@ -14,7 +14,8 @@ from .errors import LayoutError
 from .issues import Issues
 from .matrix_operands import Boxes
 from .padded_shared import PaddedShared
-from .parse import MemoryType, Module, parse
+from .parse import Module, parse
+from .tensor_types import MemoryType
 from .turning import turned
 from .uses import COPY, Use
 from .writing import written

@@ -1,7 +1,6 @@
 """The text of a TTGIR module, of Triton 3.6 and 3.9, as operations with their types and loops."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
 
@@ -9,6 +8,7 @@ from .attributes import Alias, Attribute, Value, read_attribute
 from .encoding import Encoding
 from .errors import layout_error
 from .reading import encoding_of
+from .tensor_types import MemoryType, TensorType, types_in
 
 _ALIAS = re.compile(r"^#([\w$]+) = (#.*)$")
 _NAMED_LOCATION = re.compile(r'^#(loc\d*) = loc\("([A-Za-z_]\w*)"\(')
@@ -18,27 +18,9 @@ _VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
 _CONSTANT = re.compile(r"^\s*(-?\d+) : ")
 _CORNER = re.compile(r"\[([\d, ]+)\]")
 _FOR = re.compile(r"^\s*(?:unsigned )?(%[\w$.-]+) = (%\S+) to (%\S+) step (%\S+)")
+_PARTITION = re.compile(r"^partition\d+\((.*)\) num_warps\(\d+\) \{$")
+_ARGUMENT = re.compile(r"(%[\w$.-]+): ")
 _ARGUMENTS = re.compile(r"iter_args\((.*?)\) ->")
-
-
-@dataclass(frozen=True)
-class TensorType:
-    """`tensor<128x64xf16, #blocked>`; `element` is as written."""
-
-    shape: tuple[int, ...]
-    element: str
-    encoding: Value | None
-
-
-@dataclass(frozen=True)
-class MemoryType:
-    """`!ttg.memdesc<128x16xf16, #shared, #smem, mutable, 128x64>`; the last is `whole`."""
-
-    shape: tuple[int, ...]
-    element: str
-    encoding: Value
-    space: str
-    whole: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -121,35 +103,35 @@ def _read_header(text: str, module: Module) -> None:
         module.target = match[1]
 
 
-def element_bits(element: str) -> int:
-    """The bits that an element, written `f16`, `i8`, `bf16` or `f8E4M3FN`, has in memory."""
-    match = re.match(r"(?:bf|f|i|tf)(\d+)", element)
-    if match is None:
-        raise layout_error("T2T929", "elements of a type that is not known here", element)
-    return max(8, int(match[1]))
-
-
 class _Body:
-    """Reads lines in order, with the loops that they stand in."""
+    """Reads lines in order, with the loops that they stand in.
+
+    Partitions of specialised warps have names of their own, which get the partition's `scope`.
+    """
 
     def __init__(self, module: Module, names: dict[str, str]) -> None:
         self.module = module
         self.names = names
         self.constants: dict[str, int] = {}
-        # An entry for each open brace: the loop that it opened, or None.
-        self.open: list[Loop | None] = []
+        # An entry for each open brace: the loop that it opened, or None, and the scope around it.
+        self.open: list[tuple[Loop | None, str]] = []
+        self.scope = ""
+        # What the partitions that follow are given.
+        self.given: tuple[str, ...] = ()
 
     def read(self, lines: list[str]) -> None:
         for number, line in enumerate(lines, 1):
             stripped = line.strip()
             if stripped.startswith("}") and self.open:
-                self.open.pop()
+                _, self.scope = self.open.pop()
             code, variable = self.located(stripped)
-            opened: Loop | None = None
+            opened, around = None, self.scope
             if match := _OPERATION.match(code):
                 opened = self.operation(match, variable, number)
+            elif match := _PARTITION.match(code):
+                self.partition(match[1], number)
             if code.endswith("{"):
-                self.open.append(opened)
+                self.open.append((opened, around))
 
     def located(self, line: str) -> tuple[str, str]:
         """The line without its location, and the variable that the location names."""
@@ -158,36 +140,56 @@ class _Body:
             return line, ""
         return line[: match.start()].rstrip(), self.names.get(match[1] or "", match[2] or "")
 
+    def named(self, text: str) -> tuple[str, ...]:
+        """The values that are named in a text, in order."""
+        return tuple(name + self.scope for name in _VALUE.findall(text))
+
     def operation(self, match: re.Match[str], variable: str, line: int) -> Loop | None:
         """Keep the operation; returns the loop that it opens, if it is one."""
-        results = tuple(name.strip() for name in (match[1] or "").split(",") if name.strip())
+        results = self.named(match[1] or "")
         name, rest = match[2], match[3]
-        loops = tuple(loop for loop in self.open if loop is not None)
         if name == "scf.for":
             return self.loop(results, rest)
         if name == "arith.constant" and results and (value := _CONSTANT.match(rest)):
             self.constants[results[0]] = int(value[1])
         head = rest.split(" : ", 1)[0]
-        operands = tuple(_VALUE.findall(head))
+        operands = self.named(head)
         if name.startswith(("ttg.memdesc_", "ttng.warp_group_dot_wait")) and results and operands:
             self.module.origins[results[0]] = operands[0]
         if name == "ttg.memdesc_subslice" and (corner := _CORNER.search(head)):
             self.module.corners[results[0]] = tuple(map(int, corner[1].split(",")))
+        if name == "ttg.warp_specialize":
+            self.given = operands
+        loops = tuple(loop for loop, _ in self.open if loop is not None)
         types = tuple(types_in(rest))
         self.module.operations.append(
             Operation(name, results, operands, rest.strip(), types, variable, loops, line)
         )
         return None
 
+    def partition(self, arguments: str, line: int) -> None:
+        """Its arguments are what the operation around it was given."""
+        self.scope = f"@{line}"
+        for own, given in zip(_ARGUMENT.findall(arguments), self.given, strict=False):
+            self.module.origins[own + self.scope] = given
+
     def loop(self, results: tuple[str, ...], rest: str) -> Loop:
         if match := _ARGUMENTS.search(rest):
-            name = results[0].split(":")[0] if results else ""
-            for number, pair in enumerate(match[1].split(", ")):
-                argument, _, initial = pair.partition(" = ")
-                self.module.origins[argument] = initial
-                self.module.origins[f"{name}#{number}"] = initial
+            pairs = [pair.partition(" = ") for pair in match[1].split(", ")]
+            for number, (argument, _, initial) in enumerate(pairs):
+                initial += self.scope
+                self.module.origins[argument + self.scope] = initial
+                for result in results:
+                    # A single result has no number.
+                    name = result.removesuffix(self.scope)
+                    several = f"{name}#{number}" if len(pairs) > 1 else name
+                    self.module.origins[several + self.scope] = initial
         bounds = _FOR.match(rest)
-        known = [self.constants.get(bound) for bound in bounds.groups()[1:]] if bounds else []
+        known = (
+            [self.constants.get(bound + self.scope) for bound in bounds.groups()[1:]]
+            if bounds
+            else []
+        )
         start, stop, step = known if len(known) == 3 else (None, None, None)
         if start is None or stop is None or not step:
             return Loop(None)
@@ -198,56 +200,3 @@ def trips_of(operation: Operation) -> int | None:
     """How often a program does it; None where a loop's bounds are not constants."""
     trips = [loop.trips for loop in operation.loops]
     return None if None in trips else prod(trip for trip in trips if trip is not None)
-
-
-def types_in(text: str) -> Iterator[TensorType | MemoryType]:
-    """The tensors and memory descriptors in an operation's text, in order."""
-    for match in re.finditer(r"tensor<|!ttg\.memdesc<|-> <", text):
-        inside = _balanced(text, match.end())
-        parts = _split(inside)
-        shape, element = _shape(parts[0])
-        if match[0] == "tensor<":
-            encoding = read_attribute(parts[1]) if len(parts) > 1 else None
-            yield TensorType(shape, element, encoding)
-        elif len(parts) >= 3:
-            space = read_attribute(parts[2])
-            last = parts[-1]
-            whole = _shape(f"{last}x")[0] if re.fullmatch(r"[\dx]+", last) else shape
-            yield MemoryType(
-                shape,
-                element,
-                read_attribute(parts[1]),
-                space.name if isinstance(space, Alias | Attribute) else "",
-                whole,
-            )
-
-
-def _balanced(text: str, start: int) -> str:
-    """What is between the bracket before `start` and the one that closes it."""
-    depth = 1
-    for at in range(start, len(text)):
-        if text[at] == "<":
-            depth += 1
-        elif text[at] == ">" and text[at - 1] != "-":
-            depth -= 1
-            if not depth:
-                return text[start:at]
-    raise layout_error("T2T928", "a type without its end", text[start - 8 : start + 60])
-
-
-def _split(text: str) -> list[str]:
-    """Parts between commas that stand in no brackets."""
-    parts, depth = [""], 0
-    for character in text:
-        depth += (character in "<[{(") - (character in ">]})")
-        if character == "," and not depth:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return [part.strip() for part in parts]
-
-
-def _shape(text: str) -> tuple[tuple[int, ...], str]:
-    match = re.match(r"((?:\d+x)*)(.*)$", text)
-    assert match is not None
-    return tuple(int(size) for size in match[1].split("x") if size), match[2]

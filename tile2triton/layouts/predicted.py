@@ -93,7 +93,7 @@ def _moves(module: Module, operation: Operation) -> bool:
 
 def _conversion(operation: Operation) -> Row:
     return Row(
-        buffer=operation.variable or operation.results[0].removeprefix("%"),
+        buffer=operation.variable or operation.results[0].removeprefix("%").partition("@")[0],
         operation=operation.name,
         instruction="",
         instructions=0,

@@ -11,7 +11,8 @@ from ...layouts.between import best_passage, traffic
 from ...layouts.errors import LayoutError
 from ...layouts.generic_linear import GenericLinear
 from ...layouts.parse import Module as Text
-from ...layouts.parse import Operation, TensorType, parse
+from ...layouts.parse import Operation, parse
+from ...layouts.tensor_types import TensorType
 from ..patching import Chip, Edit, Kind, Module, RefusedError, Request, Site, expect
 
 _ALIAS = "#turned_operand"
