@@ -69,7 +69,9 @@ def described_gemm(
 
 
 @cache
-def compiled_gemm(name: str, element: str = "fp16", form: str = "nn", block_k: int = 64):
+def compiled_gemm(
+    name: str, element: str = "fp16", form: str = "nn", block_k: int = 64, stages: int = 0
+):
     """The texts of a product for a target: `nt` has its second operand transposed."""
     pointer = f"*{element}"
     precision = "ieee" if name.startswith("hip") or element == "fp16" else "tf32"
@@ -77,7 +79,7 @@ def compiled_gemm(name: str, element: str = "fp16", form: str = "nn", block_k: i
         "BM": 128, "BN": 128, "BK": block_k,
         "TA": form[0] == "t", "TB": form[1] == "t", "precision": precision,
     }  # fmt: skip
-    return _compiled(gemm, {"A": pointer, "B": pointer, "C": pointer}, constants, name)
+    return _compiled(gemm, {"A": pointer, "B": pointer, "C": pointer}, constants, name, stages)
 
 
 @cache
@@ -98,7 +100,7 @@ def compiled_text(text: str, path, name: str):
     ).asm
 
 
-def _compiled(kernel, pointers, constants, name):
+def _compiled(kernel, pointers, constants, name, stages=0):
     signature = {
         argument: "constexpr" if argument in constants else pointers.get(argument, "i32")
         for argument in kernel.arg_names
@@ -109,7 +111,7 @@ def _compiled(kernel, pointers, constants, name):
         if argument not in constants
     }
     goal = target(name)
-    stages = 3 if goal.backend == "cuda" else 2
+    stages = stages or (3 if goal.backend == "cuda" else 2)
     return triton.compile(
         ASTSource(kernel, signature, constexprs=constants, attrs=attributes),
         target=GPUTarget(goal.backend, goal.arch, goal.warp_size),

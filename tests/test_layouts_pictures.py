@@ -31,9 +31,9 @@ def test_each_element_has_a_cell_with_its_owner():
     picture = owners_picture(Blocked((1, 2), (4, 8), (2, 1), (1, 0)), (8, 16))
     found = labels(picture)
     assert len(found) == 8 * 16
-    assert found[:3] == ["w0 l0 r0", "w0 l0 r1", "w0 l1 r0"]
-    assert found[4 * 16] == "w1 l0 r0"
-    assert Counter(label.split()[0] for label in found) == {"w0": 64, "w1": 64}
+    assert found[:3] == ["W0 L0 R0", "W0 L0 R1", "W0 L1 R0"]
+    assert found[4 * 16] == "W1 L0 R0"
+    assert Counter(label.split()[0] for label in found) == {"W0": 64, "W1": 64}
     assert labels(picture, "legend") == [f"lane {lane}" for lane in range(32)]
 
 
@@ -44,12 +44,12 @@ def test_colours_are_of_what_is_asked_for():
         (group.find(f"{SVG}text").text[:2], group.find(f"{SVG}rect").get("fill"))
         for group in groups(picture, "cell")
     }
-    assert colours == {(f"w{warp}", shade(warp, 4)) for warp in range(4)}
+    assert colours == {(f"W{warp}", shade(warp, 4)) for warp in range(4)}
 
 
 def test_elements_that_several_own_say_so():
     picture = owners_picture(Slice(1, Blocked((1, 1), (8, 4), (1, 1), (1, 0))), (8,))
-    assert labels(picture) == [f"w0 l{4 * at} r0 +3" for at in range(8)]
+    assert labels(picture) == [f"W0 L{4 * at} R0 +3" for at in range(8)]
 
 
 def test_swizzled_pieces_show_their_banks():

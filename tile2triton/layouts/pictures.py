@@ -43,7 +43,7 @@ def owners_picture(
             warp, lane, register = owners[row, column][0]
             others = len(owners[row, column]) - 1
             colour = {"warp": warp, "lane": lane, "register": register}[by]
-            label = f"w{warp} l{lane} r{register}" + (f" +{others}" if others else "")
+            label = f"W{warp} L{lane} R{register}" + (f" +{others}" if others else "")
             story = f"row {row}, column {column}: warp {warp}, lane {lane}, register {register}" + (
                 f", and {others} others" if others else ""
             )
@@ -51,7 +51,7 @@ def owners_picture(
     count = layout.input_size(by)
     return Grid(
         title=title or f"Owners of the elements of {_times(shape)}",
-        description=f"w warp, l lane, r register; + owners more. {_extent(shape, rows, columns)}",
+        description=f"W warp, L lane, R register; + owners more. {_extent(shape, rows, columns)}",
         rows=[str(row) for row in range(rows)],
         columns=[str(column) for column in range(columns)],
         cells=cells,
