@@ -111,6 +111,21 @@ def test_stores_are_wide() -> None:
 
 
 @pytest.mark.compile
+def test_registers_may_be_given() -> None:
+    # 4 by 1 elements a thread, 1 by 32 threads a warp.
+    given = {
+        "registers": (1, 0, 2, 0, 0, 32, 0, 64),
+        "lanes": (0, 1, 0, 2, 0, 4, 0, 8, 0, 16),
+        "warps": (4, 0, 8, 0, 16, 0),
+    }
+    kernel = of_type("float32", "float32", 32)
+    ttgir = assembly(kernel, ("turned_operand", "B_shared", given))["ttgir"]
+    assert "register = [[1, 0], [2, 0], [0, 32], [0, 64]]" in ttgir
+    with pytest.raises(BlockedError, match="`warps` are rows and columns in a row, found None"):
+        patched(kernel, ("turned_operand", "B_shared", {"registers": (), "lanes": ()}))
+
+
+@pytest.mark.compile
 def test_first_operand_is_turned_too() -> None:
     kernel = transpile(from_columns, target="cuda:90", M=1024, N=1024, K=1024)
     assert conflicts(kernel, ("turned_operand", "A_shared", {})) * 5 < conflicts(kernel)

@@ -3,6 +3,9 @@
 Hopper's wgmma reads elements of 8 and 32 bits along the summed dimension only. An operand that lies
 the other way, Triton loads from shared memory and stores turned round, in registers as they are
 best for the load: half of a warp's stores, or more, meet in one bank. Here both are weighed.
+
+`{}` searches for the registers; `{"registers": …, "lanes": …, "warps": …}` gives them, as the rows
+and columns that their bits count, in a row: (0, 1, 0, 2) are two bits that count columns.
 """
 
 from collections.abc import Iterator
@@ -10,12 +13,14 @@ from collections.abc import Iterator
 from ...layouts.between import best_passage, traffic
 from ...layouts.errors import LayoutError
 from ...layouts.generic_linear import GenericLinear
+from ...layouts.linear import Bases
 from ...layouts.parse import Module as Text
 from ...layouts.parse import Operation, parse
 from ...layouts.tensor_types import TensorType
 from ..patching import Chip, Edit, Kind, Module, RefusedError, Request, Site, expect
 
 _ALIAS = "#turned_operand"
+_INPUTS = ("registers", "lanes", "warps")
 # Elements that wgmma reads along one dimension only.
 _BITS = {"f32": 32, "f8E4M3FN": 8, "f8E5M2": 8, "i8": 8}
 
@@ -25,14 +30,29 @@ def edits(request: Request, chip: Chip) -> tuple[Edit, ...]:
     if not chip.is_nvidia or chip.generation != 9:
         raise RefusedError(f"products read operands as they lie on {chip}")
 
+    given = _given(request)
+
     def run(module: Module, site: Site) -> str | None:
-        return relaid(str(module), request.anchor, site.count("load", request.anchor))
+        return relaid(str(module), request.anchor, site.count("load", request.anchor), given)
 
     return (Edit("after:add_pipeline", run),)
 
 
-def relaid(text: str, anchor: str, loads: int) -> str:
-    """The module's text with better registers for each of the variable's loads.
+def _given(request: Request) -> GenericLinear | None:
+    """The registers that the request gives, if it does."""
+    if not request.arguments:
+        return None
+    bases: list[Bases] = []
+    for key in _INPUTS:
+        flat = request.arguments.get(key)
+        if not isinstance(flat, (tuple, list)) or len(flat) % 2:
+            raise RefusedError(f"`{key}` are rows and columns in a row, found {flat!r}")
+        bases.append(tuple(zip(flat[::2], flat[1::2], strict=True)))
+    return GenericLinear(*bases)
+
+
+def relaid(text: str, anchor: str, loads: int, given: GenericLinear | None = None) -> str:
+    """The module's text with the `given`, or better, registers for each of the variable's loads.
 
     Raises RefusedError where a load is not followed by a store that turns it, or where Triton's own
     registers cost as little.
@@ -43,14 +63,14 @@ def relaid(text: str, anchor: str, loads: int) -> str:
     lines = text.split("\n")
     definitions: dict[str, str] = {}
     for load, store in turns:
-        layout = _written(_better(module, load, store))
+        layout = _written(given or _better(module, load, store))
         alias = definitions.setdefault(layout, f"{_ALIAS}_{anchor}_{len(definitions)}")
         own = f"#{module.alias(load.types[-1])}>"
         # Of the load it is the last type, of the store the first one.
         before, arrow, made = lines[load.line - 1].rpartition(" -> ")
         lines[load.line - 1] = before + arrow + _replaced(made, own, alias)
-        given, arrow, after = lines[store.line - 1].partition(" -> ")
-        lines[store.line - 1] = _replaced(given, own, alias) + arrow + after
+        taken, arrow, after = lines[store.line - 1].partition(" -> ")
+        lines[store.line - 1] = _replaced(taken, own, alias) + arrow + after
     return "\n".join([*(f"{alias} = {layout}" for layout, alias in definitions.items()), *lines])
 
 
@@ -95,4 +115,4 @@ def _replaced(text: str, own: str, alias: str) -> str:
     return text.replace(own, f"{alias}>")
 
 
-TURNED_OPERAND = Kind(name="turned_operand", arguments=(), edits=edits)
+TURNED_OPERAND = Kind(name="turned_operand", arguments=_INPUTS, edits=edits)
