@@ -219,6 +219,53 @@ def test_scores_of_attention_have_whole_rows_anyway(all_patches):
         assert policies[0].how == "native"
 
 
+@tile2triton.kernel(out_idx=[2])
+def chained(policy="FullCol", rows=64, width=128, depth=64, threads=256):
+    """Scores and what they weight, on few rows, as decoding has it."""
+
+    @T.prim_func
+    def main(
+        Q: T.Tensor((rows, width), "float16"),
+        K: T.Tensor((2 * depth, width), "float16"),
+        C: T.Tensor((rows, width), "float32"),
+    ):
+        with T.Kernel(1, threads=threads):
+            q = T.alloc_shared((rows, width), "float16")
+            k = T.alloc_shared((depth, width), "float16")
+            s = T.alloc_fragment((rows, depth), "float32")
+            p = T.alloc_fragment((rows, depth), "float16")
+            o = T.alloc_fragment((rows, width), "float32")
+            T.copy(Q, q)
+            T.clear(o)
+            for i in T.Pipelined(2, num_stages=2):
+                T.copy(K[i * depth, 0], k)
+                T.gemm(q, k, s, transpose_B=True, clear_accum=True, policy=policy)
+                for x, y in T.Parallel(rows, depth):
+                    p[x, y] = s[x, y] * 0.125
+                T.gemm(p, k, o, policy=policy)
+            T.copy(o, C)
+
+    return main
+
+
+CHAINS = {
+    # Under wgmma, what is multiplied again has whole rows; the other has as many as there are.
+    ("cuda:90", "FullCol", 64): ("patch", "native"),
+    ("cuda:90", "FullRow", 128): ("native", "native"),
+    # Under mma.sync, a chain has one layout, of any of its products.
+    ("cuda:80", "FullCol", 64): ("patch", "patch"),
+    ("cuda:80", "FullRow", 128): ("native", "native"),
+    ("hip:gfx942", "FullRow", 128): ("native", "patch"),
+}
+
+
+@pytest.mark.parametrize(("target", "policy", "rows"), CHAINS)
+def test_products_of_a_chain_share_rows_out_by_themselves(all_patches, target, policy, rows):
+    kernel = tile2triton.transpile(chained, policy=policy, rows=rows, target=target)
+    report = [one for one in kernel.lowered_facts.hint_report if "policy" in one.construct]
+    assert tuple(one.how for one in report) == CHAINS[target, policy, rows]
+
+
 LOOPS = {
     # order, stage: what becomes of them with patches, and without any on AMD.
     ((1, 2, 0), (0, 0, 1)): ("native", "native", 2),

@@ -6,7 +6,7 @@ import pytest
 
 import tile2triton
 import tile2triton.language as T
-from tests.test_hints import doubled, product
+from tests.test_hints import CHAINS, chained, doubled, product
 from tile2triton import compile_check, compile_pool
 from tile2triton.compile_process import CompileProcess
 from tile2triton.explaining.report import explained
@@ -170,3 +170,15 @@ def test_operands_are_packed_on_gfx942():
     for pack, width in ((1, 4), (2, 8)):
         _, listing = compiled(made, "hip:gfx942", pack=pack)
         assert f"kWidth = {width}" in listing["ttgir"]
+
+
+@pytest.mark.parametrize(("target", "policy", "rows"), CHAINS)
+def test_policies_that_are_called_native_are_what_triton_does(target, policy, rows):
+    plain, _ = compiled(chained, target, policy="Square", rows=rows)
+    hinted, _ = compiled(chained, target, policy=policy, rows=rows)
+    hows = [one.how for one in hinted.hints if "policy" in one.construct]
+    for how, before, after in zip(hows, plain.tiles.products, hinted.tiles.products, strict=True):
+        wanted = max if policy == "FullRow" else min
+        assert after.warps[0] == wanted(after.warps[0], before.warps[0])
+        if how == "native":
+            assert after.warps == before.warps

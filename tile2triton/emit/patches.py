@@ -46,8 +46,12 @@ def _request(patch: Patch, facts: Facts) -> ast.expr:
     parts = [ast.Constant(patch.kind), ast.Constant(patch.anchor), ast.Dict(keys, values)]
     if not patch.construct:
         return ast.Tuple(parts, ast.Load())
-    where = f"line {patch.line}"
-    if patch.filename and patch.filename != facts.filename:
-        where = f"{os.path.basename(patch.filename)}:{patch.line}"
-    said = f"{where}: {patch.construct}"
+    filename = "" if patch.filename == facts.filename else patch.filename
+    said = said_in_module(patch.line, filename, patch.construct)
     return ast.Tuple([*parts, literal(said)], ast.Load())
+
+
+def said_in_module(line: int, filename: str, construct: str) -> str:
+    """How an emitted module names the hint that a patch stands for; its own file is ""."""
+    where = f"{os.path.basename(filename)}:{line}" if filename else f"line {line}"
+    return f"{where}: {construct}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from rewrites.facts import Facts, HintOutcome
+from tile2triton.emit.patches import said_in_module
 from tile2triton.explaining.tiles import Move, Product, Tiles
 from tile2triton.kernel_report import KernelReport
 
@@ -32,8 +33,9 @@ def judged_hints(facts: Facts, report: KernelReport, tiles: Tiles) -> Iterator[H
         rows = _rows(one, tiles)
         how, detail = one.how, one.detail
         evidence = {_name(row): _said(row) for row in rows}
-        if how == "patch" and one.construct in patches:
-            how, detail, evidence = _patched(patches[one.construct], one, evidence)
+        said = patches.get(said_in_module(one.line, one.filename, one.construct))
+        if how == "patch" and said is not None:
+            how, detail, evidence = _patched(said, one, evidence)
         elif how == "native" and "eviction_policy=" in one.construct and _is_dropped(one, rows):
             how, detail = "none", f"{detail}, which Triton drops where a copy is asynchronous"
         elif how == "native" and "maxnreg" in detail:
@@ -49,7 +51,7 @@ class _Verdict:
 
 
 def _patches(text: str) -> dict[str, _Verdict]:
-    """What the compiler said of patches, by the hints that they stand for."""
+    """What the compiler said of patches, by how the emitted module names their hints."""
     if not text:
         return {}
     given = json.loads(text)
@@ -71,7 +73,7 @@ def _patched(
         for name in sorted(before.keys() | after.keys())
         if before.get(name, 0) != after.get(name, 0)
     }
-    return "patch", hint.detail, {**evidence, **changed}
+    return "patch", hint.detail, {**evidence, **(changed or {"counts": "as without patches"})}
 
 
 def _rows(hint: HintOutcome, tiles: Tiles) -> list[Move | Product]:

@@ -41,13 +41,15 @@ def anchors_of(kernel: ast.FunctionDef) -> dict[str, list[Anchor]]:
     return dict(found)
 
 
-def is_chained(kernel: ast.FunctionDef, anchor: str) -> bool:
-    """Whether a product is multiplied again right away, or multiplies one, as in attention."""
-    return any(
-        anchor in (first, second)
-        for body in _bodies(kernel.body)
-        for first, second in _chains(body)
-    )
+def chained_with(kernel: ast.FunctionDef, anchor: str) -> set[str]:
+    """The products that multiply a product right away, or that it multiplies, as in attention."""
+    pairs = [pair for body in _bodies(kernel.body) for pair in _chains(body) if anchor in pair]
+    return {name for pair in pairs for name in pair} - {anchor}
+
+
+def is_multiplied(kernel: ast.FunctionDef, anchor: str) -> bool:
+    """Whether a product is multiplied again right away, as the scores of attention are."""
+    return any(anchor == first for body in _bodies(kernel.body) for first, _ in _chains(body))
 
 
 def products_in(kernel: ast.FunctionDef) -> int:

@@ -5,11 +5,13 @@ FullRow gives each warp whole rows of the product, FullCol whole columns, Square
 
 import ast
 
+from rewrites.environment import lengths
 from rewrites.facts import Facts, Launch, Tile
-from tile2triton.hints.anchors import is_chained, products_in
+from tile2triton.hints.anchors import chained_with, is_multiplied, products_in
 from tile2triton.targets import Target, target
 
 Warps = tuple[int, int]
+Shape = tuple[int, int]
 
 # The least part of a product that a warp computes.
 _ROWS, _COLUMNS = 16, 8
@@ -25,17 +27,26 @@ def settle_policy(
     tile = facts.tiles.get(anchor)
     if tile is None or tile.rank < 2:
         return "none", f"`{anchor}` is no tile that Triton multiplies into by itself"
+    shape = _lengths(tile)
     if goal.backend == "cuda" and int(goal.arch) >= 100:
         return "none", "one thread starts tcgen05 products for the whole program"
     if warps == 1:
         return "native", "the program has one warp"
-    if goal.backend == "cuda" and int(goal.arch) >= 90 and _has_groups(tile, warps):
-        wanted, made = _wanted_of_groups(policy, tile, warps), {_made_by_groups(tile, warps)}
+    if goal.backend == "cuda" and int(goal.arch) >= 90 and _has_groups(shape, warps):
+        wanted = _wanted_of_groups(policy, shape, warps)
+        made = {(warps, 1) if is_multiplied(kernel, anchor) else _made_by_groups(shape, warps)}
     else:
-        wanted, made = _wanted(policy, tile, warps), _made(goal, tile, warps, kernel, anchor)
+        wanted = _wanted(policy, shape, warps)
+        made = _made(facts, goal, shape, warps, kernel, anchor)
     if made == {wanted}:
         return "native", f"Triton gives its {warps} warps {_shown(wanted)} by itself"
     return "patch", _shown(wanted)
+
+
+def _lengths(tile: Tile) -> Shape:
+    """Rows and columns as Triton has them: powers of two."""
+    height, width = lengths(tile)[-2:]
+    return height, width
 
 
 def _shown(warps: Warps) -> str:
@@ -43,34 +54,34 @@ def _shown(warps: Warps) -> str:
     return f"{rows} by {columns} parts of the product"
 
 
-def _has_groups(tile: Tile, warps: int) -> bool:
+def _has_groups(shape: Shape, warps: int) -> bool:
     """Whether Hopper's wgmma multiplies: groups of four warps, 64 rows at once."""
-    return warps % _GROUP == 0 and tile.shape[-2] % 64 == 0 and tile.shape[-1] % 8 == 0
+    return warps % _GROUP == 0 and shape[0] % 64 == 0 and shape[1] % 8 == 0
 
 
-def _wanted_of_groups(policy: str, tile: Tile, warps: int) -> Warps:
+def _wanted_of_groups(policy: str, shape: Shape, warps: int) -> Warps:
     """Four warps have 64 rows of the product between them in any case."""
     if policy == "FullCol":
         return _GROUP, warps // _GROUP
     rows = _GROUP
-    while rows < warps and tile.shape[-2] % (rows * 2 * _ROWS) == 0:
+    while rows < warps and shape[0] % (rows * 2 * _ROWS) == 0:
         rows *= 2
     return rows, warps // rows
 
 
-def _made_by_groups(tile: Tile, warps: int) -> Warps:
+def _made_by_groups(shape: Shape, warps: int) -> Warps:
     """What Triton does under wgmma: rows as far as they go."""
     rows, columns = _GROUP, 1
     while rows * columns < warps:
-        if tile.shape[-2] > _ROWS * rows:
+        if shape[0] > _ROWS * rows:
             rows *= 2
         else:
             columns *= 2
     return rows, columns
 
 
-def _wanted(policy: str, tile: Tile, warps: int) -> Warps:
-    height, width = tile.shape[-2:]
+def _wanted(policy: str, shape: Shape, warps: int) -> Warps:
+    height, width = shape
     if policy == "FullCol":
         columns = _fitting(width // _COLUMNS, warps)
         return warps // columns, columns
@@ -86,21 +97,27 @@ def _fitting(parts: int, warps: int) -> int:
     return count
 
 
-def _made(goal: Target, tile: Tile, warps: int, kernel: ast.FunctionDef, anchor: str) -> set[Warps]:
+def _made(
+    facts: Facts, goal: Target, shape: Shape, warps: int, kernel: ast.FunctionDef, anchor: str
+) -> set[Warps]:
     """What Triton may do elsewhere; more than one where that is not certain from here."""
+    rows, columns = (warps, 1), (1, warps)
     if goal.backend == "hip":
-        return {(warps, 1)} if is_chained(kernel, anchor) else {(warps, 1), (1, warps)}
-    height, width = tile.shape[-2:]
-    chained = (warps, 1) if height >= width else (1, warps)
-    if is_chained(kernel, anchor):
-        return {chained}
-    balanced = _balanced(height, width, warps)
-    return {balanced} if products_in(kernel) == 1 else {balanced, chained}
+        return {rows} if is_multiplied(kernel, anchor) else {rows, columns}
+    # Products of a chain have one layout, which is that of any of them.
+    others = chained_with(kernel, anchor)
+    tiles = [facts.tiles[name] for name in others if name in facts.tiles]
+    shapes = [shape, *(_lengths(tile) for tile in tiles if tile.rank > 1)]
+    chained = {rows if height >= width else columns for height, width in shapes}
+    if others:
+        return chained if len(shapes) > len(others) else {rows, columns}
+    balanced = _balanced(shape, warps)
+    return {balanced} if products_in(kernel) == 1 else {balanced, *chained}
 
 
-def _balanced(height: int, width: int, warps: int) -> Warps:
+def _balanced(shape: Shape, warps: int) -> Warps:
     """Triton's default under mma.sync: parts that are as square as can be."""
-    parts = [-(-height // _ROWS), -(-width // _COLUMNS)]
+    parts = [-(-shape[0] // _ROWS), -(-shape[1] // _COLUMNS)]
     made = [1, 1]
     while made[0] * made[1] < warps:
         side = 0 if parts[0] >= parts[1] else 1

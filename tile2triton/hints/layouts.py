@@ -64,7 +64,8 @@ def _settled(
     if tile is None or tile.scope == "fragment":
         return "none", "which thread holds which element of a tile is Triton's to choose", None
     if not _is_multiplied(kernel, name):
-        return "none", f"no product reads `{name}`, so that Triton keeps it in registers", None
+        said = f"no product reads `{name}` itself; in registers or shared, it lies as Triton likes"
+        return "none", said, None
     shown = recognised(hint.arguments["layout"], tile.shape)
     if not shown.kind:
         return "none", shown.reason, None
