@@ -110,7 +110,7 @@ def assembly(kernel: CompiledKernel, *wanted: Wanted) -> dict[str, Any]:
     backend.add_stages(stages, options, Language.TRITON)
     requests = [Request(*one) for one in wanted]
     for name in NAMES:
-        run = getattr(backend, name)
+        run = getattr(type(backend), name)
 
         def stage(code: Any, *rest: Any, name: str = name, run: Any = run) -> Any:
             return run_stage(name, run, code, rest, requests, chip_of(target, options))

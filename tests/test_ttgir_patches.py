@@ -1,6 +1,7 @@
 """Each patch shows in the machine code of each target that it is for; elsewhere it says why not."""
 
 import pytest
+import triton
 
 from tests.patched import attention, patched, product, stock
 from tile2triton.ttgir.patches.gemm_warps import warps
@@ -68,6 +69,43 @@ def test_policies_leave_no_warp_without_work() -> None:
     assert warps("Square", (64, 256), (16, 8), 4) == (1, 4)
 
 
+def schedule(**places: tuple[int, int]) -> dict[str, tuple[str | int, ...]]:
+    """Stages and orders of variables, as a patch takes them."""
+    kinds = (("stages", 0), ("orders", 1))
+    return {
+        kind: tuple(part for name, place in places.items() for part in (name, place[index]))
+        for kind, index in kinds
+    }
+
+
+BACKWARDS = schedule(A_shared=(1, 0), B_shared=(0, 0), C_local=(0, 1))
+
+
+@pytest.mark.parametrize(
+    ("target", "instruction", "each"), [("cuda:80", "cp.async", 2), ("cuda:90", "TMA load", 1)]
+)
+def test_loads_of_a_loop_have_stages_of_their_own(target: str, instruction: str, each: int) -> None:
+    kernel = product(target)
+    places = schedule(A_shared=(0, 2), B_shared=(1, 0), C_local=(2, 1))
+    after = patched(kernel, ("pipeline_schedule", "A_shared", places))
+    # A is copied twice before the first turn, B once.
+    assert after[instruction] == stock(kernel)[instruction] + each
+
+
+@pytest.mark.parametrize("target", ["cuda:80", "cuda:90"])
+def test_first_product_of_attention_runs_a_turn_ahead(target: str) -> None:
+    kernel = attention(target)
+    places = schedule(K_shared=(0, 2), scores=(1, 0), V_shared=(1, 3), acc=(2, 1))
+    wanted = ("pipeline_schedule", "K_shared", places)
+    if target == "cuda:90" and triton.__version__ < "3.7":
+        with pytest.raises(BlockedError, match="wgmma in the last stage of a loop only"):
+            patched(kernel, wanted)
+        return
+    unit = "mma.sync" if target == "cuda:80" else "wgmma"
+    # The product stands in front of the loop once, too.
+    assert patched(kernel, wanted)[unit] > stock(kernel)[unit]
+
+
 @pytest.mark.parametrize(
     ("target", "wanted", "reason"),
     [
@@ -79,6 +117,10 @@ def test_policies_leave_no_warp_without_work() -> None:
         ("cuda:80", ("gemm_warps", "C_local", {"policy": "Diagonal"}), "found 'Diagonal'"),
         ("cuda:80", ("gemm_warps", "A_shared", {"policy": "FullRow"}), "no dot named `A_shared`"),
         ("cuda:80", ("fly", "A_shared", {}), "no patch `fly`"),
+        ("hip:gfx942", ("pipeline_schedule", "A_shared", {}), "one schedule for loops"),
+        ("cuda:100", ("pipeline_schedule", "A_shared", {}), "a schedule of its own"),
+        ("cuda:80", ("pipeline_schedule", "A_shared", {}), "`stages` and `orders`"),
+        ("cuda:80", ("pipeline_schedule", "A_shared", BACKWARDS), "would run behind"),
     ],
 )
 def test_what_cannot_be_patched_says_why(target: str, wanted: tuple, reason: str) -> None:

@@ -14,7 +14,7 @@ from triton._C.libtriton import ir
 from .patching import Module
 
 LOADS = ("tt.load", "tt.descriptor_load", "tt.descriptor_gather")
-DOTS = ("tt.dot", "tt.dot_scaled")
+DOTS = ("tt.dot", "tt.dot_scaled", "ttng.warp_group_dot")
 KINDS = {**dict.fromkeys(LOADS, "load"), **dict.fromkeys(DOTS, "dot")}
 # What may stand between a variable and what was loaded or multiplied into it.
 _SHAPES = ("tt.reshape", "tt.trans", "tt.broadcast", "tt.expand_dims", "ttg.convert_layout")

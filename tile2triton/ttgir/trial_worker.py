@@ -42,7 +42,7 @@ def compile_patched(question: dict[str, Any]) -> dict[str, Any]:
 
 
 def _patch_stage(backend: Any, name: str, requests: list[Request], chip: Any) -> None:
-    stock = getattr(backend, name)
+    stock = getattr(type(backend), name)
 
     def stage(module: Any, *rest: Any) -> Any:
         if not requests:

@@ -1,10 +1,11 @@
 """The kinds of patches, one a file."""
 
-from . import gemm_warps, load_latency, turned_operand
+from . import gemm_warps, load_latency, pipeline_schedule, turned_operand
 
 PATCHES = (
     load_latency.LOAD_LATENCY,
     gemm_warps.GEMM_WARPS,
+    pipeline_schedule.PIPELINE_SCHEDULE,
     turned_operand.TURNED_OPERAND,
 )
 
