@@ -91,11 +91,12 @@ def stock(kernel: CompiledKernel) -> dict[str, int]:
 
 def patched(kernel: CompiledKernel, *wanted: Wanted) -> dict[str, int]:
     """Counts with patches, of which each must be applicable, by the stages alone."""
-    return count(assembly(kernel, *wanted))
+    made = assembly(kernel, *wanted)
+    return {**count(made), "shared memory": made["shared memory"]}
 
 
 def assembly(kernel: CompiledKernel, *wanted: Wanted) -> dict[str, Any]:
-    """The text of each stage."""
+    """The text of each stage, and the bytes of shared memory."""
     module, job = imported(kernel)
     goal = row_of(kernel.target)
     target = GPUTarget(goal.backend, goal.arch, goal.warp_size)
@@ -121,7 +122,7 @@ def assembly(kernel: CompiledKernel, *wanted: Wanted) -> dict[str, Any]:
     for extension, stage_of in stages.items():
         code = stage_of(code, metadata)
         result[extension] = code if isinstance(code, (str, bytes)) else str(code)
-    return result
+    return {**result, "shared memory": metadata["shared"]}
 
 
 def _source(module: ModuleType, job: Job) -> ASTSource:

@@ -3,7 +3,8 @@
 import pytest
 import triton
 
-from tests.patched import attention, patched, product, stock
+from tests.patched import assembly, attention, patched, product, stock
+from tile2triton.ttgir.evidence import count
 from tile2triton.ttgir.patches.gemm_warps import warps
 from tile2triton.ttgir.patching import RefusedError
 from tile2triton.ttgir.stages import BlockedError
@@ -78,6 +79,59 @@ def schedule(**places: tuple[int, int]) -> dict[str, tuple[str | int, ...]]:
     }
 
 
+WIDE = {"kind": "swizzled", "bytes": 128}
+PADDED = {"kind": "padded", "interval": 32, "padding": 8}
+# A tile of 128x32: four parts of 16 bytes in a row, permuted by two bits of the row's number.
+PERMUTED = tuple(
+    part
+    for row, column in (
+        *((0, 1 << bit) for bit in range(5)),
+        *((1 << bit, {4: 8, 5: 16}.get(bit, 0)) for bit in range(7)),
+    )
+    for part in (row, column)
+)
+
+
+def test_rows_that_are_not_permuted_need_no_arithmetic() -> None:
+    kernel = product("cuda:80")
+    for target, instruction in (("cuda:80", "xor"), ("hip:gfx942", "xor")):
+        kernel = product(target)
+        after = patched(kernel, ("shared_layout", "A_shared", {"kind": "none"}))
+        assert after[instruction] < stock(kernel)[instruction]
+
+
+def test_layout_may_be_any_exclusive_or() -> None:
+    kernel = product("cuda:80")
+    made = assembly(kernel, ("shared_layout", "A_shared", {"kind": "linear", "offsets": PERMUTED}))
+    after = count(made)
+    assert "#ttg.shared_linear<" in made["ttgir"]
+    for instruction in ("cp.async 16", "ldmatrix"):
+        assert after[instruction] == stock(kernel)[instruction]
+    assert after["xor"] != stock(kernel)["xor"]
+
+
+@pytest.mark.parametrize("target", ["cuda:90", "cuda:100"])
+def test_operands_of_matrix_units_are_permuted_in_narrower_rows(target: str) -> None:
+    wanted = ("shared_layout", "K_shared", {"kind": "swizzled", "bytes": 64})
+    kernel = attention(target)
+    after = patched(kernel, wanted)
+    assert "swizzle 64 B" not in stock(kernel)
+    assert after["swizzle 64 B"] > 0 and after["swizzle 128 B"] > 0
+
+
+def test_rows_are_padded_on_amd() -> None:
+    for target in ("hip:gfx942", "hip:gfx950"):
+        wanted = ("shared_layout", "A_shared", PADDED)
+        kernel = product(target)
+        if target == "hip:gfx950" and triton.__version__ >= "3.9":
+            with pytest.raises(BlockedError, match="leave nothing free between rows"):
+                patched(kernel, wanted)
+            continue
+        made = assembly(kernel, wanted)
+        assert "padded_shared<[32:+8]" in made["ttgir"]
+        assert made["shared memory"] > stock(kernel)["shared memory"]
+
+
 BACKWARDS = schedule(A_shared=(1, 0), B_shared=(0, 0), C_local=(0, 1))
 
 
@@ -120,6 +174,12 @@ def test_first_product_of_attention_runs_a_turn_ahead(target: str) -> None:
         ("hip:gfx942", ("pipeline_schedule", "A_shared", {}), "one schedule for loops"),
         ("cuda:100", ("pipeline_schedule", "A_shared", {}), "a schedule of its own"),
         ("cuda:80", ("pipeline_schedule", "A_shared", {}), "`stages` and `orders`"),
+        ("cuda:90", ("shared_layout", "A_shared", PADDED), "take no padded rows"),
+        ("cuda:90", ("shared_layout", "A_shared", {"kind": "none"}), "permuted in 32, 64 or 128"),
+        ("cuda:90", ("shared_layout", "A_shared", WIDE), "its rows are 64 bytes long"),
+        ("cuda:80", ("shared_layout", "A_shared", {"kind": "odd"}), "found 'odd'"),
+        ("cuda:80", ("shared_layout", "Q_shared", {"kind": "none"}), "no load named `Q_shared`"),
+        ("hip:gfx942", ("shared_layout", "A_shared", WIDE), "a pattern of its own"),
         ("cuda:80", ("pipeline_schedule", "A_shared", BACKWARDS), "would run behind"),
     ],
 )

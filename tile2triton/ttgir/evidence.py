@@ -3,6 +3,7 @@
 import re
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,11 +36,17 @@ AMD: Mapping[str, str] = {
     "xor": r"v_xor",
 }
 
+_DESCRIPTION = re.compile(r"(?:or\.b|add\.s)64\s+%rd\d+, %rd\d+, (-?\d{19,});")
+_HALF = re.compile(r"mov\.b32\s+(%r\d+), (-?\d{10,});")
+_JOINED = re.compile(r"mov\.b64\s+%rd\d+, \{%r\d+, (%r\d+)\};")
+_SWIZZLES = {1: 128, 2: 64, 3: 32}
+
 
 def count(assembly: Mapping[str, Any]) -> dict[str, int]:
     """Instructions by name, with registers and spills of a thread, of a compiled kernel."""
     if "ptx" in assembly:
-        return count_instructions(assembly["ptx"], NVIDIA) | _resources(assembly["cubin"])
+        text = assembly["ptx"]
+        return count_instructions(text, NVIDIA) | _swizzles(text) | _resources(assembly["cubin"])
     text = assembly["amdgcn"]
     figures = (
         ("registers", r"\.vgpr_count:\s+(\d+)"),
@@ -50,6 +57,17 @@ def count(assembly: Mapping[str, Any]) -> dict[str, int]:
     return count_instructions(text, AMD) | {
         name: int(match[1]) for name, match in found.items() if match
     }
+
+
+def _swizzles(text: str) -> dict[str, int]:
+    """How often a product on Hopper or later is told that rows of so many bytes are permuted."""
+    # The two highest bits of what describes an operand say so.
+    modes = [int(number) >> 62 & 3 for number in _DESCRIPTION.findall(text)]
+    # Triton 3.9 writes them as halves for Blackwell.
+    halves = dict(_HALF.findall(text))
+    modes += [int(halves[high]) >> 30 & 3 for high in _JOINED.findall(text) if high in halves]
+    found = Counter(_SWIZZLES[mode] for mode in modes if mode)
+    return {f"swizzle {width} B": number for width, number in found.items()}
 
 
 def _resources(binary: bytes) -> dict[str, int]:

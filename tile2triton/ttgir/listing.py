@@ -3,6 +3,7 @@
 Only whole lines that belong to a variable of the kernel are edited, and names of layouts in them.
 """
 
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -10,7 +11,7 @@ from .patching import Module, RefusedError
 
 _VARIABLE = re.compile(r'^(#loc\d*) = loc\("([A-Za-z_]\w*)"\(')
 _LOCATION = re.compile(r" loc\((#loc\d*)\)$")
-_ALIAS = re.compile(r"^#(?!loc)(\w+) = (.*)$")
+_ALIAS = re.compile(r"^(#(?!loc)\w+) = (.*)$")
 _DEFINED = re.compile(r"^\s*(%[\w#]+)(?::\d+)? = ")
 _TENSOR = re.compile(r"(\d+(?:x\d+)*)x(\w+), #")
 
@@ -22,9 +23,13 @@ class Listing:
         self.lines = str(module).split("\n")
         found = filter(None, map(_VARIABLE.match, self.lines))
         self.variables = {match[1]: match[2] for match in found}
+        # Layouts that edits have named.
+        self.defined: dict[str, str] = {}
 
     def __str__(self) -> str:
-        return "\n".join(self.lines)
+        start = next(n for n, line in enumerate(self.lines) if line.startswith("module"))
+        layouts = [f"{name} = {meaning}" for name, meaning in self.defined.items()]
+        return "\n".join([*self.lines[:start], *layouts, *self.lines[start:]])
 
     def variable(self, index: int) -> str:
         """The variable of the kernel that a line computes."""
@@ -46,7 +51,9 @@ class Listing:
 
     def operands(self, index: int) -> list[str]:
         """The values that a line reads, in their order."""
-        return re.findall(r"%[\w#]+", self.lines[index].partition(" = ")[2])
+        line = self.lines[index]
+        found = _DEFINED.match(line)
+        return re.findall(r"%[\w#]+", line[found.end() :] if found else line)
 
     def definition(self, value: str, reader: int) -> int | None:
         """The line that computes what a line reads; None where that is an argument.
@@ -62,31 +69,34 @@ class Listing:
 
     def readers(self, index: int) -> Iterator[int]:
         """The lines that read what a line computes."""
-        value = re.compile(re.escape(self.result(index)) + r"(?![\w])")
+        return self.readers_of(self.result(index), index)
+
+    def readers_of(self, value: str, index: int) -> Iterator[int]:
+        """The lines that read a value, behind the line where it gets its name."""
+        pattern = re.compile(re.escape(value) + r"(?![\w])")
         depth = self._depth(index)
         for reader in range(index + 1, len(self.lines)):
             if self._depth(reader) < depth:
                 return
-            if value.search(self.lines[reader]):
+            if pattern.search(self.lines[reader]):
                 yield reader
 
     def alias(self, name: str) -> str:
         """What a layout's name, such as "#mma", stands for."""
-        for line in self.lines:
-            found = _ALIAS.match(line)
-            if found and f"#{found[1]}" == name:
+        if name in self.defined:
+            return self.defined[name]
+        for found in filter(None, map(_ALIAS.match, self.lines)):
+            if found[1] == name:
                 return found[2]
         raise RefusedError(f"Triton's text has no layout {name}")
 
     def define(self, stem: str, meaning: str) -> str:
-        """A name for a layout, in front of everything that uses it."""
-        names = {found[1] for found in filter(None, map(_ALIAS.match, self.lines))}
-        name = next(
-            name for name in (f"{stem}_{n}" for n in range(len(names) + 1)) if name not in names
-        )
-        start = next(n for n, line in enumerate(self.lines) if line.startswith("module"))
-        self.lines.insert(start, f"#{name} = {meaning}")
-        return f"#{name}"
+        """A name for a layout that the module has not had."""
+        taken = {found[1] for found in filter(None, map(_ALIAS.match, self.lines))}
+        names = (f"#{stem}_{number}" for number in itertools.count())
+        name = next(name for name in names if name not in taken and name not in self.defined)
+        self.defined[name] = meaning
+        return name
 
     def rename(self, index: int, old: str, new: str) -> None:
         """Give a line another layout in place of one that it names."""

@@ -1,11 +1,12 @@
 """The kinds of patches, one a file."""
 
-from . import gemm_warps, load_latency, pipeline_schedule, turned_operand
+from . import gemm_warps, load_latency, pipeline_schedule, shared_layout, turned_operand
 
 PATCHES = (
     load_latency.LOAD_LATENCY,
     gemm_warps.GEMM_WARPS,
     pipeline_schedule.PIPELINE_SCHEDULE,
+    shared_layout.SHARED_LAYOUT,
     turned_operand.TURNED_OPERAND,
 )
 

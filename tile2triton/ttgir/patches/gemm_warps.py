@@ -29,15 +29,10 @@ def edits(request: Request, chip: Chip) -> tuple[Edit, ...]:
 
     def run(module: Module, site: Site) -> str:
         listing = Listing(module)
+        found = listing.operations(_PRODUCTS, request.anchor)
         wanted = site.count("dot", request.anchor)
-        expect(
-            len(listing.operations(_PRODUCTS, request.anchor)),
-            wanted,
-            f"products `{request.anchor}` on matrix units",
-        )
-        for number in range(wanted):
-            # Each edit adds a line in front of the products.
-            index = listing.operations(_PRODUCTS, request.anchor)[number]
+        expect(len(found), wanted, f"products `{request.anchor}` on matrix units")
+        for index in found:
             _share_out(listing, index, policy)
         return str(listing)
 
@@ -93,7 +88,7 @@ def _share_out(listing: Listing, index: int, policy: str) -> None:
     around = [index, *_conversions(listing, index)]
     new = listing.define("warps", meaning)
     for each in around:
-        listing.rename(each + 1, layout, new)
+        listing.rename(each, layout, new)
 
 
 def _conversions(listing: Listing, index: int) -> list[int]:
