@@ -1,15 +1,14 @@
 """Predicted wavefronts are those of the addresses that compiled code computes, for any layout."""
 
 import re
-from collections import Counter
 
 import pytest
 
 pytest.importorskip("triton")
 
 from tests.layout_kernels import compiled_gemm, compiled_text
-from tests.ptx_addresses import wavefronts
 from tile2triton.layouts.predicted import predicted
+from tile2triton.layouts.ptx_accesses import measured_in_ptx
 
 pytestmark = pytest.mark.compile
 
@@ -28,13 +27,15 @@ LAYOUTS = {
 }
 
 
-def of_rows(rows):
-    """Wavefronts for each kind of access, as `wavefronts` names them."""
-    found = Counter()
+def figures(rows, lines):
+    """What the kinds of access of some lines take together."""
+    found = {}
     for row in rows:
-        kind = re.match(r"ldmatrix|stmatrix|ld\.shared|st\.shared", row.instruction)
-        if kind and row.depth:
-            found[kind[0]] += row.simulated
+        if row.line in lines and row.counter:
+            issues, ideal, simulated = found.get(row.instruction, (0, 0, 0))
+            found[row.instruction] = (
+                issues + row.issues, ideal + row.ideal, simulated + row.simulated,
+            )  # fmt: skip
     return found
 
 
@@ -47,5 +48,23 @@ def test_wavefronts_are_those_of_the_addresses_in_ptx(layout, tmp_path):
         text = re.sub(r"(memdesc<128x64xf16, )#shared\b", r"\1#given", text)
         text = text.replace(own, f"{own}\n#given = {LAYOUTS[layout]}")
     ptx = compiled_text(text, tmp_path / "given.ttgir", "cuda:80")["ptx"]
-    expected = wavefronts(ptx, 128)
-    assert expected and of_rows(predicted(text)) == expected
+    predictions = predicted(text)
+    measured = measured_in_ptx(ptx[: ptx.rindex("mma.sync")])
+    everywhere = {row.line for row in predictions} | {row.line for row in measured}
+    assert not any(row.unknown for row in measured)
+    assert figures(predictions, everywhere) == figures(measured, everywhere) != {}
+
+
+@pytest.mark.parametrize("target", ["cuda:80", "cuda:90"])
+def test_scratch_memory_of_conversions_is_seen_in_ptx(target):
+    compiled = compiled_gemm(target)
+    (conversion,) = [row for row in predicted(compiled["ttgir"]) if row.reason]
+    assert conversion.operation == "ttg.convert_layout"
+    stored = [row for row in measured_in_ptx(compiled["ptx"]) if row.instruction.startswith("st.")]
+    assert [(row.issues, row.conflicts, row.unknown) for row in stored] == [(64, 0, 0)]
+
+
+def test_a_copy_that_meets_one_bank_is_seen_in_ptx():
+    compiled = compiled_gemm("cuda:90", "fp32", "nn", 32)
+    rows = [row for row in measured_in_ptx(compiled["ptx"]) if row.instruction == "cp.async 4 B"]
+    assert sum(row.simulated for row in rows) == 16 * sum(row.ideal for row in rows) > 0

@@ -71,7 +71,7 @@ def row_of(access: Access) -> Row:
         depth=len(operation.loops),
         trips=trips_of(operation),
         line=operation.line,
-        counter=_counter(name),
+        counter=counter_of(name),
         reason=access.reason,
     )
 
@@ -108,7 +108,8 @@ def _conversion(operation: Operation) -> Row:
     )
 
 
-def _counter(instruction: str) -> str:
+def counter_of(instruction: str) -> str:
+    """The metric of Nsight Compute that counts the conflicts of an instruction, if one does."""
     if instruction.startswith(("ld.shared", "ldmatrix")):
         return _COUNTER + "ld"
     if instruction.startswith(("st.shared", "stmatrix")):
