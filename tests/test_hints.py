@@ -334,6 +334,15 @@ def test_layouts_of_shared_tiles_are_native_patches_or_refused(all_patches, layo
         assert offsets[12:] == (1, 8, 2, 16, 4, 32, 8, 0, 16, 0)
 
 
+def test_a_tile_that_is_not_loaded_ahead_has_no_layout_to_patch(all_patches):
+    assert outcome(product(layout=crossed, stages=0), "cuda:80", "annotate_layout")[0] == "none"
+
+
+def test_schedules_of_tcgen05_are_tritons(all_patches):
+    made = product(stages=0, order=[0, 1, 2], stage=[0, 0, 1])
+    assert outcome(made, "cuda:100", "stage=")[0] == "none"
+
+
 def registers(statement, threads=128):
     @tile2triton.kernel(out_idx=[1])
     def made():
@@ -430,6 +439,15 @@ def test_annotations_are_options_where_the_target_has_them(target, options):
         assert (option in launch) == (option in options)
     assert [one.how for one in kernel.lowered_facts.hint_report].count("native") == len(options)
     assert len(kernel.lowered_facts.hint_report) == 4
+
+
+def test_the_rest_of_a_schedule_is_in_the_report():
+    scheduled = product().scheduled(Schedule(warps=8, pipeline=3, registers=128))
+    kernel, found = outcomes(scheduled, "cuda:80")
+    assert found["threads=256 of the schedule"][0] == "native"
+    assert found["num_stages=3 of the schedule"][0] == "native"
+    assert found["T.registers(128)"][0] == "native"
+    assert "num_warps=8" in kernel.triton_source
 
 
 def test_options_of_a_schedule_are_read_from_files(tmp_path):

@@ -40,15 +40,25 @@ def _settled(
         return _asynchronous_in_loop(found, target(facts.target).backend == "cuda")
     if request.kind in ON_NVIDIA and target(facts.target).backend != "cuda":
         return "none", _NOT_ON_AMD[request.kind]
+    goal = target(facts.target)
+    has_wgmma = goal.backend == "cuda" and int(goal.arch) >= 90
+    if request.kind == "pipeline_schedule" and has_wgmma and int(goal.arch) >= 100:
+        return "none", "Triton makes its own schedule of tcgen05 products"
+    if request.kind == "shared_layout" and not has_wgmma and not _run_ahead(found):
+        return "none", "its loads do not run ahead in a loop, so that they pass by registers"
     is_by_tma = all(one.kind == "descriptor" for one in found)
     if request.kind == "async_outside_loop" and is_by_tma:
         return "native", "TMA copies it"
     return "patch", ""
 
 
+def _run_ahead(found: list[Anchor]) -> bool:
+    return all(one.runs_ahead for one in found)
+
+
 def _asynchronous_in_loop(found: list[Anchor], is_nvidia: bool) -> tuple[str, str]:
     """A load that a loop lets run ahead, or not."""
-    if not all(one.runs_ahead for one in found):
+    if not _run_ahead(found):
         return "none", "in a loop, copies run ahead under T.Pipelined(…, num_stages=2) or more"
     if is_nvidia:
         return "native", "its loop has stages, so that Triton copies it ahead"

@@ -19,6 +19,17 @@ _ANNOTATIONS = {
     "num_ctas": "ctas",
     "matrix_instr_nonkdim": "matrix_instruction",
 }
+# What other passes make of the rest of a schedule, or refuse.
+_FOLLOWED = {
+    "tiles": "the size of a tile",
+    "splits": "a loop that is shared out to several programs",
+    "threads": "`num_warps` at the launch",
+    "num_stages": "`num_stages` of the loops, as far as there are any",
+    "width": "elements of each thread, where the program has no products",
+    "swizzle": "`tl.swizzle2d` on the program ids",
+    "programs": "a loop over tiles in each program",
+    "recompute": "products are made anew for each tile that needs them",
+}
 _LOOPS = ("Pipelined", "Parallel", "serial", "unroll")
 
 
@@ -51,12 +62,21 @@ def settle(tree: ast.Module, facts: Facts, schedule: Schedule) -> None:
 
 
 def _set_schedule(facts: Facts, schedule: Schedule) -> None:
+    """Options of the launches, and what other passes have made of the rest of the schedule."""
     for name, value in schedule.options.items():
         node = schedule.node(f"options.{name}", ast.Pass())
         construct = f"T.{_ANNOTATIONS.get(name, name)}({value})"
         for launch in facts.launches:
             how, detail = set_option(facts, launch, name, value)
             note(facts, node, construct, how, detail)
+    for key, node in schedule.nodes.items():
+        field, _, part = key.partition(".")
+        if field in _FOLLOWED:
+            said = getattr(schedule, field)
+            value = said[part] if part else said
+            note(
+                facts, node, f"{part or field}={value} of the schedule", "native", _FOLLOWED[field]
+            )
 
 
 def _settle_request(
