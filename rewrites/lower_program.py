@@ -31,6 +31,7 @@ from rewrites.descriptors import plan_descriptors
 from rewrites.environment import Names, environment_of, next_power_of_two
 from rewrites.errors import Problem, RewriteError, refuse
 from rewrites.facts import Facts, Tensor, Tile
+from rewrites.hint_notes import note
 from rewrites.lower_loops import loop_header
 from rewrites.lower_parallel import lower_parallel, statement_in_space
 from rewrites.lowering import Lowering
@@ -148,6 +149,9 @@ class _Program:
         if operator.name == "use_swizzle":
             # The order of the blocks is the kernel's: `open_kernels` reads it.
             self.lowering.out.append(statement)
+            enabled = operator.arguments(call)["enable"]
+            if isinstance(enabled, ast.Constant) and not enabled.value:
+                note(self.facts, call, ast.unparse(call), "native", "it is switched off")
         elif operator.kind != "hint":
             Space(self.lowering).run_operator(call)
 

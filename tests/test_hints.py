@@ -389,6 +389,46 @@ def test_statements_are_options_of_the_launch_or_refused(case):
     assert bool(text) == any(option in launch for option in options)
 
 
+def test_clusters_and_atomics_by_tma_are_not_applied():
+    @tile2triton.kernel
+    def made():
+        @T.prim_func
+        def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+            with T.ClusterKernel(2, cluster_dims=2, threads=128) as bx:
+                tile = T.alloc_shared((32,), "float32")
+                T.use_swizzle(4, enable=False)
+                T.copy(A[bx * 32], tile)
+                T.atomic_add(B[bx * 32], tile, use_tma=True)
+
+        return main
+
+    _, found = outcomes(made, "cuda:90")
+    assert {key: how for key, (how, _) in found.items()} == {
+        "T.ClusterKernel(…, cluster_dims=2)": "none",
+        "T.Kernel(…, threads=128)": "native",
+        "T.use_swizzle(4, enable=False)": "native",
+        "T.atomic_add(B[bx * 32], tile, use_tma=True)": "none",
+    }
+
+
+def test_an_image_is_read_with_an_eviction_policy():
+    @tile2triton.kernel(out_idx=[1])
+    def made():
+        @T.prim_func
+        def main(A: T.Tensor((1, 8, 8, 16), "float16"), B: T.Tensor((64, 144), "float16")):
+            with T.Kernel(4, threads=128) as bx:
+                tile = T.alloc_shared((16, 16), "float16")
+                for k in T.serial(9):
+                    T.im2col(A, tile, bx, k, 3, 1, 1, 1, eviction_policy="evict_first")
+                    T.copy(tile, B[bx * 16, k * 16])
+
+        return main
+
+    kernel, found = outcomes(made, "cuda:90")
+    assert [how for key, (how, _) in found.items() if "im2col" in key] == ["native"]
+    assert kernel.triton_source.count('eviction_policy="evict_first"') == 1
+
+
 def test_registers_of_roles_bound_nothing():
     @tile2triton.kernel(out_idx=[1])
     def made():

@@ -47,11 +47,18 @@ def write_down_loop(builder: Builder, loop: Loop, body: list[ast.stmt]) -> None:
         _set_down(builder, loop.operator, construct, loop.position, about)
 
 
+def write_down_cluster(builder: Builder, cluster_dims: Any) -> None:
+    """Set down that a grid's programs are neighbours in groups."""
+    construct = f"T.ClusterKernel(…, cluster_dims={_text(cluster_dims)})"
+    _set_down(builder, "ClusterKernel", construct, here(), {})
+
+
 def _set_down(
     builder: Builder, operator: str, construct: str, position: Position, about: dict[str, Any]
 ) -> None:
     filename = position.filename if position.filename != builder.facts.filename else ""
-    kernel = builder.kernel.position.line if builder.kernel is not None else 0
+    # A grid that is being made opens on this line.
+    kernel = builder.kernel.position.line if builder.kernel is not None else position.line
     made = WrittenHint(operator, construct, position.line, about, kernel, filename)
     builder.facts.written_hints.append(made)
 

@@ -11,6 +11,7 @@ from rewrites.erase_protocol import ASYNCHRONOUS
 from rewrites.hint_notes import note, request, with_option
 from rewrites.lowering import Lowering
 from rewrites.tensors import strides
+from tile2triton.hints.caching import caching
 from tile2triton.targets import target
 
 if TYPE_CHECKING:
@@ -74,7 +75,10 @@ class CopyHints:
         if not (self.match.source.is_tensor or self.match.destination.is_tensor):
             self.idle("tiles are values on the chip, and no memory is read or written")
             return AccessHints()
-        eviction, modifier = self._caching()
+        eviction, modifier = "", ""
+        if "eviction_policy" in self.said:
+            is_load, policy = self.match.source.is_tensor, self.said["eviction_policy"]
+            eviction, modifier = caching(self.facts, self.call, policy, is_load)
         for name in self.said:
             if name in ("annotations", "loop_layout"):
                 self._note(name, "none", "which thread moves what is Triton's to choose")
@@ -92,27 +96,6 @@ class CopyHints:
             operands = ", ".join(map(ast.unparse, self.call.args))
             return f"T.async_copy({operands})"
         return with_option(self.call, name)
-
-    def _caching(self) -> tuple[str, str]:
-        """The eviction policy, and the cache modifier, which is what AMD's chips have."""
-        policy = self.said.get("eviction_policy")
-        if policy is None:
-            return "", ""
-        if policy == "evict_normal":
-            self._note("eviction_policy", "native", "it is the default")
-        elif policy not in ("evict_first", "evict_last"):
-            self._note("eviction_policy", "none", "Triton has evict_first and evict_last")
-        elif target(self.facts.target).backend == "cuda":
-            self._note("eviction_policy", "native", f"`eviction_policy={policy!r}`")
-            return str(policy), ""
-        elif policy == "evict_first":
-            modifier = ".cg" if self.match.source.is_tensor else ".cs"
-            said = f"`cache_modifier={modifier!r}`: the access passes the caches by"
-            self._note("eviction_policy", "native", said)
-            return "", modifier
-        else:
-            self._note("eviction_policy", "none", "AMD's accesses can pass caches by, not stay")
-        return "", ""
 
     def _prefer(self) -> None:
         name = "prefer_instruction"

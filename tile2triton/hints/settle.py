@@ -46,7 +46,10 @@ def settle(tree: ast.Module, facts: Facts, schedule: Schedule) -> None:
     _set_schedule(facts, schedule)
     for hint in facts.written_hints:
         blocks = [at for at, one in enumerate(kernels) if one.lineno == hint.kernel_line]
-        if hint.operator == "annotate_layout":
+        if not blocks:
+            reason = "its kernel launches nothing"
+            outcome(facts, hint.construct, hint.line, hint.filename, "none", reason)
+        elif hint.operator == "annotate_layout":
             facts.hint_requests += layout_requests(hint, blocks, kernels, facts)
         elif hint.operator in _LOOPS:
             facts.hint_requests += loop_requests(hint, blocks, kernels, facts)

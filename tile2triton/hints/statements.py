@@ -92,6 +92,9 @@ _BY_OPERATOR: Mapping[str, Callable[[WrittenHint, Launch, Facts], Settled]] = {
     "disable_warp_group_reg_alloc": _keep_registers,
     "annotate_min_blocks_per_sm": _set_programs,
     "annotate_restrict_buffers": _aliases,
+    "ClusterKernel": _never(
+        "Triton's programs share nothing with neighbours; T.ctas(n) lets n share the work of one"
+    ),
     "annotate_l2_hit_ratio": _never(
         "how much of the L2 cache a tensor keeps is set on CUDA's stream, outside of kernels; "
         '`eviction_policy="evict_last"` of its copies is nearest'

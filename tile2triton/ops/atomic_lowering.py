@@ -8,6 +8,7 @@ from rewrites.combinations import Combination, combined
 from rewrites.dtypes import is_float
 from rewrites.errors import Problem, refuse
 from rewrites.facts import Facts
+from rewrites.hint_notes import note, with_option
 from rewrites.quote import expr, literal, name
 from rewrites.scalars import logical
 from rewrites.space import Space
@@ -98,6 +99,10 @@ def update_lowering(function: str, combination: Combination) -> Callable[..., Va
         target = read_region(dst, facts)
         assert target is not None
         update = Update(function, combination, target, arguments, node)
+        by_tma = arguments.get("use_tma")
+        if isinstance(by_tma, ast.Constant) and by_tma.value:
+            reason = "Triton's atomics go by pointers"
+            note(facts, node, with_option(node, "use_tma"), "none", reason)
         if is_element_form(dst, tree, facts):
             return update.run(space, list(target.starts), space.value(tree))
         if not is_region(tree, facts):

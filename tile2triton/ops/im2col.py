@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rewrites.access_hints import AccessHints
 from rewrites.errors import Problem
 from rewrites.facts import Facts
 from rewrites.quote import expr, name
 from rewrites.space import Space
 from rewrites.stores import store
+from tile2triton.hints.caching import caching
 from tile2triton.ops.base import Operator
 from tile2triton.ops.lowerings import indices_of, space_of_region
 from tile2triton.ops.regions import (
@@ -142,7 +144,11 @@ def lower(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> None:
     # A safe value of the tensor is for other reads: the padding of a convolution is 0.
     outer = space.lowering.safe_values
     space.lowering.safe_values = {}
-    value = inner.read(arguments["img"], image.buffer, indices)
+    policy, words = arguments["eviction_policy"], AccessHints()
+    if isinstance(policy, ast.Constant) and policy.value is not None:
+        words = AccessHints(*caching(space.facts, node, policy.value, is_load=True))
+    with space.lowering.accessing(words):
+        value = inner.read(arguments["img"], image.buffer, indices)
     space.lowering.safe_values = outer
     store(inner, matrix.buffer, indices_of(matrix, inner, axes), value, node)
 
