@@ -99,6 +99,7 @@ def test_uses_of_a_turned_view_see_the_turned_layout():
         NvmmaShared(128, False, 8, blocks=((1, 0),)),
         SharedLinear(((0, 1), (1, 1), (2, 0)), (), 128),
         PaddedShared(((512, 8), (64, 4)), (), ((0, 1), (0, 2), (1, 0))),
+        PaddedShared(((16, 8),), (1, 0), shape=(4, 4)),
     ],
 )
 def test_encodings_are_read_as_they_are_written_and_turned_twice_the_same(encoding):

@@ -93,7 +93,7 @@ tensor<64x64x!tt.ptr<f16>, #blocked> -> <64x64xf16, #shared, #smem, mutable> loc
         ),
         (
             "#ttg.padded_shared<[64:+8, 512:+16] {order = [1, 0], shape = [128, 64]}>",
-            PaddedShared(((64, 8), (512, 16)), (1, 0)),
+            PaddedShared(((64, 8), (512, 16)), (1, 0), shape=(128, 64)),
         ),
         (
             "#ttg.padded_shared<[8:+4] {offset = [[0, 1], [1, 0]], block = []}>",

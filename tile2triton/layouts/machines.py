@@ -50,6 +50,11 @@ def capability(target: str) -> int:
     return 0 if is_amd(target) else int(target.partition(":")[2])
 
 
+def banks(target: str) -> int:
+    """How many banks loads see."""
+    return 64 if target == "hip:gfx950" else 32
+
+
 def load(target: str, width: int, bits: int) -> Instruction:
     """The load of `width` bytes a lane, of elements of `bits`."""
     if not is_amd(target):
@@ -60,7 +65,7 @@ def load(target: str, width: int, bits: int) -> Instruction:
     phases = consecutive(64, _TOGETHER[width] * (2 if newer else 1))
     if width == 16:
         phases = _both_halves(_READ_128_GFX950 if newer else _READ_128_GFX942)
-    return Instruction(name, width, phases, 64 if newer else 32)
+    return Instruction(name, width, phases, banks(target))
 
 
 def store(target: str, width: int, bits: int) -> Instruction:

@@ -18,6 +18,8 @@ class PaddedShared:
     order: tuple[int, ...] = ()
     offsets: Bases = ()
     blocks: Bases = ()
+    # What TTGIR says beside an order; it changes nothing here.
+    shape: tuple[int, ...] = ()
 
     def linear(self, shape: tuple[int, ...]) -> LinearLayout:
         """Where elements were without the gaps."""

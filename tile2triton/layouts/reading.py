@@ -147,6 +147,7 @@ def _padded(attribute: Attribute, aliases: Aliases) -> Encoding:
         _numbers(order),
         offsets,
         blocks,
+        _numbers(fields.get("shape", ())),
     )
 
 

@@ -36,7 +36,11 @@ def _nvmma(encoding: NvmmaShared) -> Encoding:
 def _padded(encoding: PaddedShared) -> Encoding:
     order = tuple(1 - axis for axis in encoding.order)
     return replace(
-        encoding, order=order, offsets=_bases(encoding.offsets), blocks=_bases(encoding.blocks)
+        encoding,
+        order=order,
+        offsets=_bases(encoding.offsets),
+        blocks=_bases(encoding.blocks),
+        shape=encoding.shape[::-1],
     )
 
 

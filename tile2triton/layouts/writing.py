@@ -41,13 +41,14 @@ def _nvmma(encoding: NvmmaShared) -> str:
 
 @written.register
 def _padded(encoding: PaddedShared) -> str:
-    if not encoding.offsets:
-        raise layout_error("T2T929", "gaps are written with the offsets between them", "order")
     gaps = ", ".join(f"{interval}:+{padding}" for interval, padding in encoding.gaps)
-    return (
-        f"#ttg.padded_shared<[{gaps}] "
-        f"{{offset = {_bases(encoding.offsets)}, block = {_bases(encoding.blocks)}}}>"
+    inside = (
+        f"offset = {_bases(encoding.offsets)}, block = {_bases(encoding.blocks)}"
+        if encoding.offsets
+        else f"order = {_list(encoding.order)}, shape = {_list(encoding.shape)}"
+        f"{_blocks(encoding.blocks)}"
     )
+    return f"#ttg.padded_shared<[{gaps}] {{{inside}}}>"
 
 
 @written.register
