@@ -22,7 +22,7 @@ from rewrites.errors import refuse
 from rewrites.lane_loops import lower_lane_loop, lower_lane_while
 from rewrites.lowering import Lowering
 from rewrites.nodes import Blank, Comment
-from rewrites.quote import expr, name, substituted
+from rewrites.quote import expr, name, stand_for, substituted
 from rewrites.ranges import Range
 from rewrites.scalars import as_condition, negate_condition
 from rewrites.shapes import plain_extent
@@ -77,11 +77,18 @@ def run(space: Space, body: list[ast.stmt]) -> None:
 
 
 def statement_in_space(space: Space, statement: ast.stmt) -> None:
-    lowering = space.lowering
+    out = space.lowering.out
+    start = len(out)
     space.start_statement()
+    _lower(space, statement)
+    for made in out[start:]:
+        stand_for(made, statement)
+
+
+def _lower(space: Space, statement: ast.stmt) -> None:
     match statement:
         case Comment() | Blank():
-            lowering.out.append(statement)
+            space.lowering.out.append(statement)
         case ast.Pass():
             pass
         case ast.Assign(targets=[ast.Name(id=target)], value=value):

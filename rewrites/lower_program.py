@@ -38,7 +38,7 @@ from rewrites.lowering import Lowering
 from rewrites.natural_variables import natural_variables
 from rewrites.nodes import Blank, Comment
 from rewrites.padding import zero_padded_tiles
-from rewrites.quote import copy_tree, name, stmts
+from rewrites.quote import copy_tree, name, stand_for, stmts
 from rewrites.ranges import NATURAL
 from rewrites.scalars import as_condition
 from rewrites.space import Space
@@ -82,9 +82,11 @@ class _Program:
                 except RewriteError as error:
                     self.problems += error.problems
             for made in out:
-                ast.copy_location(made, statement)
+                stand_for(made, statement)
             if _is_operator_call(statement) and len(out) > 1:
-                out.insert(0, ast.copy_location(Comment(ast.unparse(statement)), statement))
+                comment = Comment(ast.unparse(statement))
+                stand_for(comment, statement)
+                out.insert(0, comment)
             result += out
         self.lowering.safe_values = outer_safe_values
         return result or [ast.Pass()]

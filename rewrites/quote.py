@@ -58,6 +58,17 @@ def place(tree: Tree, like: ast.AST) -> Tree:
     return tree
 
 
+def stand_for(made: ast.stmt, statement: ast.stmt) -> None:
+    """Give a statement, but not what is in it, the position of the one it was made of.
+
+    One that has a position already keeps it.
+    """
+    if not getattr(made, "lineno", 0):
+        ast.copy_location(made, statement)
+        if hasattr(statement, "filename"):
+            made.filename = statement.filename  # type: ignore[attr-defined]
+
+
 # Templates are few, and parsing one takes longer than copying its tree.
 @functools.lru_cache(maxsize=1024)
 def _parsed(template: str) -> tuple[ast.stmt, ...]:

@@ -56,8 +56,13 @@ class CompiledKernel(TileLangKernel):
 
     def emitted_for(self, target: str) -> tuple[str, Facts]:
         """The Triton source for a target, and what lowering found out for it."""
+        tree, facts = self.lowered_for(target)
+        return emit(tree, facts), facts
+
+    def lowered_for(self, target: str) -> tuple[ast.Module, Facts]:
+        """The Triton kernels for a target as a tree, which `emit` makes a module of."""
         facts = self._facts_for(target)
-        return emit(self._lowered(facts, target), facts), facts
+        return self._lowered(facts, target), facts
 
     def _facts_for(self, target: str) -> Facts:
         """The facts for one lowering, with what the schedule says for the target."""
