@@ -17,7 +17,9 @@ warps share a product out, how many registers a thread has. Each hint is applied
 can, and is never the reason that a kernel fails on another one: there it is reported.
 `kernel.lowered_facts.hint_report` has one entry for each hint that the user wrote, with how it was
 applied and why; `tile2triton explain FILE:KERNEL --target cuda:90` prints it with the counts of
-instructions in the compiled code as evidence.
+instructions in the compiled code as evidence. With `--html OUT` it writes a page that shows all
+this beside the program, the emitted Triton, the TTGIR without and with patches, and the machine
+code, line by line, with pictures of the layouts.
 
 * `native`: Triton's language says it, as a word of a loop, a load or a launch. Where Triton does it
   anyway, nothing is written.

@@ -24,6 +24,7 @@ examples:
   tile2triton passes
   tile2triton explain reduce_max
   tile2triton explain gemm.py:gemm --set M=4096 --set N=4096 --set K=4096 --target cuda:90
+  tile2triton explain softmax.py --set columns=300 --target hip:gfx942 --html softmax.html
 
 exit codes: 0 well, 1 a kernel is wrong, 2 the command is wrong
 """
@@ -51,6 +52,9 @@ Say what an operator or an error's code means.
 Given a file, compile its kernels, for GPUs that need not be there, and say what became of them: the
 options of each launch, registers and shared memory; how each tile is moved, kept and multiplied,
 with counts of instructions in the machine code; and for every hint how it was applied, or why not.
+
+--html writes all this as a page that needs no network, with pictures of layouts, and the program,
+the emitted Triton, the TTGIR without patches and with them, and the machine code beside each other.
 """
 
 
@@ -110,7 +114,11 @@ def _run(options: argparse.Namespace) -> int:
             from tile2triton.commands.explain_kernel import explain_kernel, is_kernel
 
             if is_kernel(options.subject):
-                return explain_kernel(options.subject, options.target, options.set, options.json)
+                return explain_kernel(
+                    options.subject, options.target, options.set, options.json, options.html
+                )
+            if options.html is not None:
+                raise UsageError(f"--html is for kernels, and `{options.subject}` is no file")
             from tile2triton.commands.explain import explain
 
             return explain(options.subject)
@@ -217,6 +225,11 @@ def _parser() -> argparse.ArgumentParser:
         help="of a kernel: may be repeated; default: cuda:90",
     )
     explain.add_argument("--json", action="store_true", help="of a kernel: print JSON")
+    explain.add_argument(
+        "--html",
+        metavar="OUT",
+        help="of a kernel: write a page with the program, its Triton and what is compiled of it",
+    )
     return parser
 
 

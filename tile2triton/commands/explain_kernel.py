@@ -1,11 +1,17 @@
 """`tile2triton explain FILE:KERNEL`: what the compiler made of a kernel, and of its hints."""
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from tile2triton.commands.kernels import compiled, kernels_in, parameters_of, settings_of
+from tile2triton.commands.kernels import (
+    UsageError,
+    compiled,
+    kernels_in,
+    parameters_of,
+    settings_of,
+)
 
 
 def is_kernel(subject: str) -> bool:
@@ -14,27 +20,57 @@ def is_kernel(subject: str) -> bool:
     return Path(subject).is_file() or subject.endswith(".py") or path.endswith(".py")
 
 
-def explain_kernel(place: str, targets: Sequence[str], sets: Sequence[str], is_json: bool) -> int:
-    """1 if a kernel does not compile or fit somewhere."""
+def explain_kernel(
+    place: str, targets: Sequence[str], sets: Sequence[str], is_json: bool, page: str | None = None
+) -> int:
+    """1 if a kernel does not compile or fit somewhere; `page` is a file of HTML to write."""
     # Triton is imported here only: without it, the other commands work.
     from tile2triton.compile_check import check_all
+    from tile2triton.explaining.page.section import Section, sections
     from tile2triton.explaining.printed import lines_of
-    from tile2triton.explaining.report import explained
+    from tile2triton.explaining.report import Explained, explained
 
+    if page is not None:
+        _require_place(Path(page))
     settings = settings_of(sets)
     kernels = kernels_in(place)
-    parts: list[str] = []
-    data: list[dict[str, Any]] = []
-    failed = False
+    found: list[Explained] = []
+    made: list[Section] = []
     for name, source in kernels.items():
         accepted = parameters_of(source) if len(kernels) > 1 else None
         given = {k: value for k, value in settings.items() if accepted is None or k in accepted}
         for target in dict.fromkeys(targets or ("cuda:90",)):
-            text, facts = compiled(name, source, given, target).emitted_for(target)
-            reports = check_all([(text, facts, target)], is_listed=True)
-            for one in explained(text, facts, reports):
-                failed = failed or bool(one.problem)
-                parts.append("\n".join(lines_of(one)))
-                data.append(one.to_data())
-    print(json.dumps(data, indent=2) if is_json else "\n\n".join(parts))
-    return int(failed)
+            kernel = compiled(name, source, given, target)
+            if page is None:
+                text, facts = kernel.emitted_for(target)
+                reports = check_all([(text, facts, target)], is_listed=True)
+                found += explained(text, facts, reports)
+            else:
+                new = sections(name, kernel, target)
+                made += new
+                found += [one.explained for one in new]
+    if is_json:
+        print(json.dumps([one.to_data() for one in found], indent=2))
+    elif page is None:
+        print("\n\n".join("\n".join(lines_of(one)) for one in found))
+    if page is not None:
+        from tile2triton.explaining.page.document import document
+
+        _write(Path(page), document(Path(place.rpartition(":")[0] or place).name, made))
+    return int(any(one.problem for one in found))
+
+
+def _require_place(path: Path) -> None:
+    """Say so before kernels are compiled, which takes long."""
+    if path.is_dir():
+        raise UsageError(f"cannot write {path}: it is a folder; --html takes a file")
+    if not path.parent.is_dir():
+        raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from None
+    print(f"wrote {path}", file=sys.stderr)

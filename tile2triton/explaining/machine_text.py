@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"(?:\s+"([^"]*)")?')
 _PLACE = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)\s+\d+(?:.*?inlined_at (\d+) (\d+))?")
+_SECTION = re.compile(r"^\s*\.(section|text|amdgpu_metadata)\b")
 _INLINE = re.compile(r"// (begin|end) inline asm")
 _CALLER = re.compile(r"@\[ [^\]]*?([\w.-]+\.py):(\d+):\d+ \]")
 
@@ -44,7 +45,10 @@ def instructions_by_line(
     """
     table = [(re.compile(pattern), name) for pattern, name in (NVIDIA if is_nvidia else AMD)]
     found: dict[int, Counter[str]] = defaultdict(Counter)
-    for at, line in _placed(text, path):
+    for at, line in zip(lines_of_origin(text, path), text.splitlines(), strict=True):
+        if _PLACE.match(line):
+            # It names files, which may be called as instructions are.
+            continue
         for pattern, name in table:
             match = pattern.search(line)
             if match:
@@ -53,12 +57,22 @@ def instructions_by_line(
     return dict(found)
 
 
+def without_debug_sections(text: str) -> Iterator[tuple[int, str]]:
+    """The numbered lines that say what the machine does, and not where it is said."""
+    is_debug = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if _SECTION.match(line):
+            is_debug = ".debug_" in line
+        if not is_debug and not _FILE.match(line):
+            yield number, line
+
+
 def _number(text: str) -> str:
     return str(int(text, 16)) if re.fullmatch(r"0x[0-9a-f]+", text) else text
 
 
-def _placed(text: str, path: str) -> Iterator[tuple[int, str]]:
-    """The lines of assembly with the line of the file that each is of, 0 for others."""
+def lines_of_origin(text: str, path: str) -> Iterator[int]:
+    """For each line of assembly the line of the file `path` that it is of, 0 for others."""
     name = path.rpartition("/")[2]
     numbers: set[str] = set()
     for line in text.splitlines():
@@ -73,10 +87,8 @@ def _placed(text: str, path: str) -> Iterator[tuple[int, str]]:
         if _INLINE.search(line):
             is_inline, is_settled = "begin" in line, False
         place = _PLACE.match(line)
-        if place is None:
-            yield at, line
-            continue
-        if is_inline and is_settled:
+        if place is None or (is_inline and is_settled):
+            yield at
             continue
         is_settled = is_inline
         caller = _CALLER.search(line)
@@ -88,3 +100,4 @@ def _placed(text: str, path: str) -> Iterator[tuple[int, str]]:
             at = int(caller[2])
         else:
             at = 0
+        yield at

@@ -67,13 +67,14 @@ def _own_lines(node: ast.stmt, lines: Sequence[str]) -> range:
     first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
     while first > 1 and lines[first - 2].lstrip().startswith("#"):
         first -= 1
-    match node:
-        case ast.For(iter=header) | ast.While(test=header) | ast.If(test=header):
-            last = header.end_lineno
-        case ast.FunctionDef(body=[inner, *_]):
-            last = inner.lineno - 1
-            while last > node.lineno and lines[last - 1].lstrip().startswith("#"):
-                last -= 1
-        case _:
-            last = node.end_lineno
-    return range(first, (last or node.lineno) + 1)
+    last = node.end_lineno or node.lineno
+    body: list[ast.stmt] = getattr(node, "body", [])
+    if body:
+        last = body[0].lineno - 1
+        while last > node.lineno and _is_aside(lines[last - 1]):
+            last -= 1
+    return range(first, max(last, node.lineno) + 1)
+
+
+def _is_aside(line: str) -> bool:
+    return not line.strip() or line.lstrip().startswith("#")

@@ -4,6 +4,8 @@ from tile2triton.explaining.hints import counted, kept, warps_said
 from tile2triton.explaining.report import Explained
 from tile2triton.explaining.tiles import Move, Product
 
+HOW = {"native": "applied", "patch": "applied by a patch", "none": "not applied"}
+
 
 def lines_of(one: Explained) -> list[str]:
     """The report for people."""
@@ -20,26 +22,30 @@ def lines_of(one: Explained) -> list[str]:
         lines += ["", "  hints"]
     for hint in one.hints:
         lines.append(f"    line {hint.line}: {hint.construct}")
-        how = {"native": "applied", "patch": "applied by a patch", "none": "not applied"}[hint.how]
-        lines.append(f"      {how}: {hint.detail}")
+        lines.append(f"      {HOW[hint.how]}: {hint.detail}")
         lines += [f"      compiled: {key}: {said}" for key, said in hint.evidence.items()]
     return lines
 
 
 def _move_row(move: Move) -> tuple[str, ...]:
-    size = f"{move.bytes / 1024:.3g} KiB" if move.bytes >= 1024 else f"{move.bytes} bytes"
     way = f"{move.variable} from {move.tensor}" if move.variable else f"to {move.tensor}"
     said = (counted(move.instructions), kept(move))
-    return f"{move.kind} {way}", f"line {move.line}", _shape(move), size, *said
+    return f"{move.kind} {way}", f"line {move.line}", shape_said(move), size_said(move), *said
 
 
 def _product_row(product: Product) -> tuple[str, ...]:
     said = (counted(product.instructions), warps_said(product))
-    return product.variable or "-", f"line {product.line}", _shape(product), *said
+    return product.variable or "-", f"line {product.line}", shape_said(product), *said
 
 
-def _shape(row: Move | Product) -> str:
+def shape_said(row: Move | Product) -> str:
+    """The element and the extents of what is moved or made."""
     return f"{row.element}[{', '.join(map(str, row.shape))}]"
+
+
+def size_said(move: Move) -> str:
+    """How much is moved, in bytes."""
+    return f"{move.bytes / 1024:.3g} KiB" if move.bytes >= 1024 else f"{move.bytes} bytes"
 
 
 def _table(title: str, rows: list[tuple[str, ...]]) -> list[str]:

@@ -14,6 +14,11 @@ _OPERATION = re.compile(
     r'^\s+(?:(?P<result>%[\w#:]+)(?:, %\w+)* = )?"?(?P<name>\w+\.[\w.]+)"?'
     r"(?P<rest>.*)loc\((?P<place>#loc\d*)\)$"
 )
+_LOCATED = re.compile(r"loc\((#loc\d*)\)$")
+_LOCATION = re.compile(
+    r" ?loc\((?:#loc\d*|unknown|\"[^\"]*\"(?:\(#loc\d*\)|:\d+:\d+)"
+    r"|callsite\(#loc\d* at #loc\d*\))\)"
+)
 _TILE = re.compile(r"<((?:\d+x)+)(?:!tt\.ptr<)?(\w+)")
 _LAYOUT = re.compile(r", (#\w+)[,>]")
 
@@ -92,6 +97,24 @@ class Ttgir:
             if match:
                 variable, at = self._of(match["place"])
                 yield Operation(match["name"], variable, self.statements.get(at, at), match["rest"])
+
+    def without_locations(self) -> Iterator[tuple[int, str, int]]:
+        """Each line of the module by its number, as it reads without locations, and its statement.
+
+        The location of what has blocks stands behind them, and is that of its first line, too.
+        """
+        found: dict[int, int] = {}
+        around: list[list[int]] = []
+        for number, line in enumerate(self.lines, 1):
+            opened = around.pop() if line.lstrip().startswith("}") and around else []
+            if line.endswith("{"):
+                around.append([*opened, number])
+            elif match := _LOCATED.search(line):
+                at = self._of(match[1])[1]
+                found.update(dict.fromkeys((*opened, number), self.statements.get(at, at)))
+        for number, line in enumerate(self.lines, 1):
+            if not line.startswith("#loc"):
+                yield number, _LOCATION.sub("", line), found.get(number, 0)
 
     def _of(self, place: str) -> tuple[str, int]:
         """The variable and the line of the emitted kernel that a location is of."""
