@@ -132,6 +132,14 @@ def test_rows_are_padded_on_amd() -> None:
         assert made["shared memory"] > stock(kernel)["shared memory"]
 
 
+def test_load_outside_of_loops_is_an_asynchronous_copy() -> None:
+    kernel = attention("cuda:80")
+    after = patched(kernel, ("async_outside_loop", "Q_shared", {}))
+    # A copy of Q_shared is 16 KiB: four times 16 bytes for each of 256 threads.
+    assert after["cp.async 16"] == stock(kernel)["cp.async 16"] + 4
+    assert stock(kernel)["ld.global"] == 4 and "ld.global" not in after
+
+
 BACKWARDS = schedule(A_shared=(1, 0), B_shared=(0, 0), C_local=(0, 1))
 
 
@@ -174,6 +182,8 @@ def test_first_product_of_attention_runs_a_turn_ahead(target: str) -> None:
         ("hip:gfx942", ("pipeline_schedule", "A_shared", {}), "one schedule for loops"),
         ("cuda:100", ("pipeline_schedule", "A_shared", {}), "a schedule of its own"),
         ("cuda:80", ("pipeline_schedule", "A_shared", {}), "`stages` and `orders`"),
+        ("cuda:80", ("async_outside_loop", "A_shared", {}), "that no loop copies ahead"),
+        ("hip:gfx950", ("async_outside_loop", "A_shared", {}), "through registers"),
         ("cuda:90", ("shared_layout", "A_shared", PADDED), "take no padded rows"),
         ("cuda:90", ("shared_layout", "A_shared", {"kind": "none"}), "permuted in 32, 64 or 128"),
         ("cuda:90", ("shared_layout", "A_shared", WIDE), "its rows are 64 bytes long"),

@@ -98,6 +98,16 @@ class Listing:
         self.defined[name] = meaning
         return name
 
+    def place_before(self, readers: list[int], index: int) -> int:
+        """The last line of a line's own block in front of all that reads it, and of any block."""
+        depth = self._depth(index)
+        for number in range(index + 1, len(self.lines)):
+            line = self.lines[number].rstrip()
+            opens = re.sub(r" loc\(#loc\d*\)$", "", line).endswith(("{", "({"))
+            if self._depth(number) < depth or number in readers or opens:
+                return number
+        raise RefusedError("Triton's text ends in the middle of a kernel")
+
     def rename(self, index: int, old: str, new: str) -> None:
         """Give a line another layout in place of one that it names."""
         self.lines[index] = re.sub(re.escape(old) + r"(?!\w)", new, self.lines[index])

@@ -1,0 +1,89 @@
+"""A load outside of loops becomes an asynchronous copy to shared memory, as loops have them.
+
+So the tile that a product reads takes no registers on its way, and what stands between the load
+and its first reader runs meanwhile.
+"""
+
+import re
+
+from ..listing import Listing
+from ..memory import operation_of
+from ..patching import Chip, Edit, Kind, Module, RefusedError, Request, Site, expect
+
+_LOAD = re.compile(
+    r"^(\s*)(%\S+) = tt\.load (%[\w#]+)(?:, (%[\w#]+))?(?:, (%[\w#]+))?(?: \S+ = \S+)*"
+    r"(?: \{.*\})? : (tensor<(\d+x\d+)x!tt\.ptr<(\w+)>, (#\w+)>)( loc\(#loc\d*\))?$"
+)
+_ZERO = re.compile(r"arith\.constant dense<(0|0\.0+e\+00|false)>")
+
+
+def edits(request: Request, chip: Chip) -> tuple[Edit, ...]:
+    """Behind the pipeline, only loads outside of loops, or without stages, are left."""
+    if not chip.is_nvidia:
+        raise RefusedError(f"Triton loads through registers outside of loops on {chip}")
+
+    def run(module: Module, site: Site) -> str:
+        listing = Listing(module)
+        loads = listing.operations(r"tt\.load", request.anchor)
+        wanted = site.count("load", request.anchor)
+        expect(len(loads), wanted, f"loads of `{request.anchor}` that no loop copies ahead")
+        # From the last one up, so that the lines before it keep their numbers.
+        for index in reversed(loads):
+            _copy(listing, index)
+        return str(listing)
+
+    return (Edit("after:add_pipeline", run),)
+
+
+def _copy(listing: Listing, index: int) -> None:
+    found = _LOAD.match(listing.lines[index])
+    if found is None:
+        raise RefusedError("it is no load of a tile of two dimensions by pointers")
+    indent, value, pointers, mask, other, kind, extents, element, layout, location = found.groups()
+    if other is not None and not _is_zero(listing, other, index):
+        raise RefusedError("what is outside of the tensor is not 0, as asynchronous copies fill it")
+    readers = list(listing.readers(index))
+    if any(operation_of(listing.lines[reader]) == "ttg.local_alloc" for reader in readers):
+        raise RefusedError("the product reads it from shared memory; TMA is what copies it there")
+    rows, columns = (int(extent) for extent in extents.split("x"))
+    memory = (
+        f"{rows}x{columns}x{element}, {_layout(listing, rows, columns, element)}, #smem, mutable"
+    )
+    name = f"{value}_copied"
+    end = location or ""
+    masked = f" mask {mask}" if mask else ""
+    masked += f" other {other}" if other else ""
+    start = [
+        f"{name} = ttg.local_alloc : () -> !ttg.memdesc<{memory}>",
+        f"{name}_token = ttg.async_copy_global_to_local {pointers}, {name}{masked} : {kind} "
+        f"-> <{memory}>",
+        f"{name}_group = ttg.async_commit_group tokens {name}_token",
+    ]
+    finish = [
+        f"{name}_wait = ttg.async_wait {name}_group {{num = 0 : i32}}",
+        f"{value} = ttg.local_load {name} token {name}_wait : !ttg.memdesc<{memory}> "
+        f"-> tensor<{rows}x{columns}x{element}, {layout}>",
+    ]
+    place = listing.place_before(readers, index)
+    listing.lines[place:place] = [indent + line + end for line in finish]
+    listing.lines[index : index + 1] = [indent + line + end for line in start]
+
+
+def _is_zero(listing: Listing, value: str, reader: int) -> bool:
+    source = listing.definition(value, reader)
+    return source is not None and _ZERO.search(listing.lines[source]) is not None
+
+
+def _layout(listing: Listing, rows: int, columns: int, element: str) -> str:
+    """Rows permuted in parts of 16 bytes, so that matrix units read them without conflicts."""
+    bits = re.search(r"\d+", element)
+    if bits is None:
+        raise RefusedError(f"elements of type {element} have no size in Triton's text")
+    part = 16 * 8 // int(bits[0])
+    phase = max(1, 8 * part // columns)
+    phases = max(1, min(8 // phase, columns // part))
+    meaning = f"vec = {part}, perPhase = {phase}, maxPhase = {phases}, order = [1, 0]"
+    return listing.define("copied", f"#ttg.swizzled_shared<{{{meaning}}}>")
+
+
+ASYNC_OUTSIDE_LOOP = Kind(name="async_outside_loop", arguments=(), edits=edits)
