@@ -1,4 +1,4 @@
-"""The process in which patches are tried, with three more: they crash, hang and miscount."""
+"""The process in which patches are tried, with four more: they crash, hang, miscount or wait."""
 
 import os
 import time
@@ -23,8 +23,14 @@ def miscount(module: Any, site: Any) -> None:
     expect(3, 1, "loads")
 
 
+def fail_later(module: Any, site: Any) -> None:
+    """Passes its trial, and fails where it is applied."""
+    if __name__ != "__main__":
+        raise RuntimeError("PassManager::run failed")
+
+
 def add_kinds() -> None:
-    for run in (crash, hang, miscount):
+    for run in (crash, hang, miscount, fail_later):
         edit = Edit("after:add_coalesce", run)
 
         def edits(request: Request, chip: Chip, edit: Edit = edit) -> tuple[Edit, ...]:

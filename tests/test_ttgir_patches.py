@@ -140,6 +140,19 @@ def test_load_outside_of_loops_is_an_asynchronous_copy() -> None:
     assert stock(kernel)["ld.global"] == 4 and "ld.global" not in after
 
 
+def test_hopper_multiplies_as_ampere_does() -> None:
+    after = patched(product("cuda:90"), ("mma_version", "C_local", {"version": 2}))
+    assert "wgmma" in stock(product("cuda:90")) and "wgmma" not in after
+    assert after["mma.sync"] > 0
+
+
+@pytest.mark.parametrize("target", ["hip:gfx942", "hip:gfx950"])
+def test_matrix_cores_compute_smaller_tiles(target: str) -> None:
+    after = patched(product(target), ("mfma_shape", "C_local", {"size": 16}))
+    assert "mfma 32x32" in stock(product(target)) and "mfma 32x32" not in after
+    assert after["mfma 16x16"] > 0
+
+
 BACKWARDS = schedule(A_shared=(1, 0), B_shared=(0, 0), C_local=(0, 1))
 
 
@@ -182,6 +195,9 @@ def test_first_product_of_attention_runs_a_turn_ahead(target: str) -> None:
         ("hip:gfx942", ("pipeline_schedule", "A_shared", {}), "one schedule for loops"),
         ("cuda:100", ("pipeline_schedule", "A_shared", {}), "a schedule of its own"),
         ("cuda:80", ("pipeline_schedule", "A_shared", {}), "`stages` and `orders`"),
+        ("cuda:80", ("mma_version", "C_local", {"version": 2}), "one kind of matrix instructions"),
+        ("cuda:80", ("mfma_shape", "C_local", {"size": 16}), "fixed on sm_80"),
+        ("hip:gfx942", ("mfma_shape", "C_local", {"size": 8}), "16x16 and 32x32, found 8"),
         ("cuda:80", ("async_outside_loop", "A_shared", {}), "that no loop copies ahead"),
         ("hip:gfx950", ("async_outside_loop", "A_shared", {}), "through registers"),
         ("cuda:90", ("shared_layout", "A_shared", PADDED), "take no padded rows"),

@@ -2,9 +2,7 @@
 
 import json
 import re
-import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,7 +12,6 @@ import torch
 import triton
 from triton.runtime import driver
 
-from tests.child_process import environment_of_a_child
 from tests.patch_worker import add_kinds
 from tests.patched import asked, compiled, emitted, imported, product
 from tests.warm_process import run_warm
@@ -49,12 +46,23 @@ def own_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]
     KINDS.update(kinds)
 
 
+@pytest.fixture
+def all_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Patches are applied without a trial, which takes longer than all else."""
+
+    def passed(text: str, requests: Sequence[Request], *_: Any) -> Outcome:
+        return Outcome(tuple(range(len(requests))), {})
+
+    monkeypatch.setattr(stages, "try_patches", passed)
+
+
 def applied(kernel: Any) -> list[bool]:
     """What the metadata of a compiled kernel say of each of its patches."""
     return [one["applied"] for one in json.loads(kernel.metadata.tile2triton)["patches"]]
 
 
 @compiles
+@pytest.mark.usefixtures("all_pass")
 def test_variants_of_a_kernel_share_no_binary(tmp_path: Path) -> None:
     plain, deep, deeper = compiled(KERNEL), compiled(KERNEL, DEEP), compiled(KERNEL, DEEPER)
     copies = [one.asm["ptx"].count("cp.async.cg") for one in (plain, deep, deeper)]
@@ -75,6 +83,7 @@ def test_variants_of_a_kernel_share_no_binary(tmp_path: Path) -> None:
 
 
 @compiles
+@pytest.mark.usefixtures("all_pass")
 def test_launches_of_variants_share_no_binary(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver, "_active", Driver(target("cuda:80")))
     kernels = [launched(imported(KERNEL, *wanted)) for wanted in ((), (DEEP,), ())]
@@ -93,6 +102,7 @@ def launched(made: tuple[ModuleType, Job]) -> Any:
 
 
 @compiles
+@pytest.mark.usefixtures("all_pass")
 def test_hooks_of_others_stay_in_effect(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
 
@@ -120,6 +130,7 @@ def test_hooks_of_others_stay_in_effect(monkeypatch: pytest.MonkeyPatch) -> None
         ("crash", r"the compiler ended abruptly \(exit -6\)"),
         ("hang", "compiling with it took longer than 4 s and was stopped"),
         ("miscount", "found 3 of 1 loads"),
+        ("fail_later", "PassManager::run failed"),
     ],
 )
 def test_patch_that_fails_leaves_the_stock_kernel(
@@ -169,7 +180,6 @@ def test_what_a_trial_found_is_remembered(monkeypatch: pytest.MonkeyPatch) -> No
     assert applied(first) == applied(again) == [True]
 
 
-@compiles
 def test_emitted_file_needs_no_tile2triton(tmp_path: Path) -> None:
     text, _ = emitted(KERNEL, asked(KERNEL, DEEP))
     (tmp_path / "gemm.py").write_text(text)
@@ -180,14 +190,8 @@ import gemm, triton
 assert gemm.gemm_kernel.repr(None).endswith("gemm_kernel"), gemm.gemm_kernel.repr(None)
 assert triton.knobs.runtime.add_stages_inspection_hook is None
 """
-    run = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=tmp_path,
-        env=environment_of_a_child(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    (tmp_path / "program.py").write_text(program)
+    run = run_warm(["program"], tmp_path)
     assert run.returncode == 0, run.stderr
 
 

@@ -95,3 +95,8 @@ def set_integer(module: Module, operation: Any, attribute: str, number: int) -> 
     """Give an operation a number of 32 bits; others, Triton's passes do not read."""
     value = ir.builder(module.context).get_int32_attr(number)
     operation.get_result(0).set_attr(attribute, value)
+
+
+def set_module_text(module: Module, attribute: str, text: str) -> None:
+    """Give the module itself a text."""
+    module.set_attr(attribute, ir.builder(module.context).get_string_attr(text))

@@ -20,6 +20,11 @@ class Outcome:
     before: Mapping[str, int] = field(default_factory=dict)
     after: Mapping[str, int] = field(default_factory=dict)
 
+    def without(self, reason: str) -> "Outcome":
+        """The same with nothing applied."""
+        refused = {**self.refused, **dict.fromkeys(self.applied, reason)}
+        return Outcome((), refused, self.before, self.before)
+
     def to_json(self, requests: Sequence[Request]) -> str:
         """For a compiled kernel's metadata, which are read by people."""
         patches = [

@@ -11,7 +11,7 @@ from .anchors import count_operations, move_names
 from .outcome import Outcome
 from .patches import KINDS
 from .patching import Chip, Edit, Module, RefusedError, Request, Site
-from .pipeline import Interruption, Splitter
+from .pipeline import Interruption, Splitter, parse
 from .registry import requests_of
 from .trial import try_patches
 
@@ -47,16 +47,25 @@ class PatchedStage:
         requests = requests_of(module.get_entry_func_name())
         if not requests:
             return self.stock(module, metadata, *rest)
+        text = str(module)
         if self.name == NAMES[0]:
             outcome = self._settle(module, requests, rest[0])
             metadata[METADATA] = outcome.to_json(requests)
+            # What was tried was made of this text, too.
+            module = parse(text, module.context)
         else:
             outcome = Outcome.from_json(metadata[METADATA])
-        chosen = [request for index, request in enumerate(requests) if index in outcome.applied]
+        chosen = [requests[index] for index in outcome.applied]
         if not chosen:
             return self.stock(module, metadata, *rest)
         chip = chip_of(self.backend.target, rest[0])
-        return run_stage(self.name, self.stock, module, (metadata, *rest), chosen, chip)
+        try:
+            return run_stage(self.name, self.stock, module, (metadata, *rest), chosen, chip)
+        except (BlockedError, RefusedError, RuntimeError) as error:
+            metadata[METADATA] = outcome.without(f"its trial passed, but {error}").to_json(requests)
+            for request in chosen:
+                _warn(f"{request}: not applied to `{_kernel(module)}`: {error}")
+            return self.stock(parse(text, module.context), metadata, *rest)
 
     def _settle(self, module: Module, requests: Sequence[Request], options: Any) -> Outcome:
         outcome = try_patches(str(module), requests, self.backend.target, options)

@@ -4,6 +4,8 @@ from . import (
     async_outside_loop,
     gemm_warps,
     load_latency,
+    mfma_shape,
+    mma_version,
     pipeline_schedule,
     shared_layout,
     turned_operand,
@@ -11,10 +13,12 @@ from . import (
 
 PATCHES = (
     load_latency.LOAD_LATENCY,
-    async_outside_loop.ASYNC_OUTSIDE_LOOP,
     gemm_warps.GEMM_WARPS,
     pipeline_schedule.PIPELINE_SCHEDULE,
     shared_layout.SHARED_LAYOUT,
+    async_outside_loop.ASYNC_OUTSIDE_LOOP,
+    mma_version.MMA_VERSION,
+    mfma_shape.MFMA_SHAPE,
     turned_operand.TURNED_OPERAND,
 )
 

@@ -1,18 +1,17 @@
 """How the warps of a program share out the result of one product: `{"policy": "FullRow"}`.
 
 Triton chooses for itself, and for a product whose result is an operand of another one it always
-takes rows. Behind `accelerate_matmul` each product stands between conversions of its own, so that
-its layout may differ from that of others.
+takes rows.
 """
 
 import math
 import re
 
-from ..listing import Listing, layout_of, shape_of
+from ..listing import Listing, shape_of
 from ..patching import Chip, Edit, Kind, Module, RefusedError, Request, Site, expect
+from ..products import PRODUCTS, layout_meaning, set_layout
 
 POLICIES = ("FullRow", "FullCol", "Square")
-_PRODUCTS = r"tt\.dot|ttng\.warp_group_dot"
 _WARPS = re.compile(r"warpsPerCTA = \[(\d+), (\d+)\]")
 _SHAPE = re.compile(r"instrShape = \[(\d+), (\d+)(, \d+)?\]")
 # wgmma is run by four warps that share out 64 rows.
@@ -29,7 +28,7 @@ def edits(request: Request, chip: Chip) -> tuple[Edit, ...]:
 
     def run(module: Module, site: Site) -> str:
         listing = Listing(module)
-        found = listing.operations(_PRODUCTS, request.anchor)
+        found = listing.operations(PRODUCTS, request.anchor)
         wanted = site.count("dot", request.anchor)
         expect(len(found), wanted, f"products `{request.anchor}` on matrix units")
         for index in found:
@@ -68,12 +67,10 @@ def warps(
 
 
 def _share_out(listing: Listing, index: int, policy: str) -> None:
-    line = listing.lines[index]
-    layout = layout_of(line)
-    meaning = listing.alias(layout) if layout else ""
-    shape, found, unit = shape_of(line), _WARPS.search(meaning), _SHAPE.search(meaning)
+    meaning, shape = layout_meaning(listing, index), shape_of(listing.lines[index])
+    found, unit = _WARPS.search(meaning), _SHAPE.search(meaning)
     if found is None or unit is None or len(shape) != 2:
-        raise RefusedError("the product is of more than two dimensions, or on no matrix unit")
+        raise RefusedError("the product is of more than two dimensions")
     is_wgmma = "versionMajor = 3" in meaning
     count = int(found[1]) * int(found[2])
     # The narrowest wgmma has eight columns; other units have one size.
@@ -85,26 +82,7 @@ def _share_out(listing: Listing, index: int, policy: str) -> None:
     if is_wgmma:
         width = min(int(unit[2]), shape[1] // columns)
         meaning = _SHAPE.sub(rf"instrShape = [\1, {width}\3]", meaning)
-    around = [index, *_conversions(listing, index)]
-    new = listing.define("warps", meaning)
-    for each in around:
-        listing.rename(each, layout, new)
-
-
-def _conversions(listing: Listing, index: int) -> list[int]:
-    """The lines that bring the operands into the product's layout, and its result out of it."""
-    found = []
-    for value in listing.operands(index)[:3]:
-        source = listing.definition(value, index)
-        if source is not None and " = ttg.convert_layout " in listing.lines[source]:
-            if list(listing.readers(source)) != [index]:
-                raise RefusedError("an operand's conversion is read by more than the product")
-            found.append(source)
-    for reader in listing.readers(index):
-        if " = ttg.convert_layout " not in listing.lines[reader]:
-            raise RefusedError("the result is read by more than conversions")
-        found.append(reader)
-    return found
+    set_layout(listing, index, meaning)
 
 
 GEMM_WARPS = Kind(name="gemm_warps", arguments=("policy",), edits=edits)

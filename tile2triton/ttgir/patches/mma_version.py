@@ -1,0 +1,36 @@
+"""Which matrix instructions Hopper uses: `{"version": 2}` takes mma.sync in the place of wgmma.
+
+Triton chooses by the chip that a module names, for all its products: they must all be named.
+"""
+
+from functools import partial
+
+from ..anchors import set_module_text
+from ..patching import Chip, Edit, Kind, Module, RefusedError, Request, Site
+
+
+def edits(request: Request, chip: Chip) -> tuple[Edit, ...]:
+    """While instructions are chosen, the module is for Ampere."""
+    if request.arguments.get("version") != 2:
+        raise RefusedError("what can be chosen is version 2, mma.sync")
+    if chip.generation != 9:
+        raise RefusedError(f"there is one kind of matrix instructions on {chip}")
+    return (
+        Edit("before:add_accelerate_matmul", partial(_name_ampere, request)),
+        Edit("after:add_accelerate_matmul", partial(_name_chip, chip)),
+    )
+
+
+def _name_ampere(request: Request, module: Module, site: Site) -> None:
+    site.count("dot", request.anchor)
+    others = {name for kind, name in site.operations if kind == "dot"} - {request.anchor}
+    if others:
+        raise RefusedError(f"it would change the product `{min(others)}`, too")
+    set_module_text(module, "ttg.target", "cuda:80")
+
+
+def _name_chip(chip: Chip, module: Module, site: Site) -> None:
+    set_module_text(module, "ttg.target", f"cuda:{chip.arch}")
+
+
+MMA_VERSION = Kind(name="mma_version", arguments=("version",), edits=edits)
