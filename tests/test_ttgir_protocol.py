@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import torch
 import triton
+from triton.backends.compiler import GPUTarget
+from triton.backends.nvidia.compiler import CUDAOptions
 from triton.runtime import driver
 
 from tests.patch_worker import add_kinds
@@ -169,6 +171,18 @@ def test_patch_that_crashes_spares_the_others() -> None:
     assert Outcome.from_json(outcome.to_json(requests)) == outcome
     # More shared memory than the chip has is as bad as a crash.
     assert trial.settle(ask, requests[:1], 50).applied == ()
+
+
+def test_patch_is_left_out_where_no_process_can_be_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails(*_: Any) -> None:
+        raise BlockingIOError("Resource temporarily unavailable")
+
+    monkeypatch.setattr(trial, "WorkerProcess", fails)
+    options = CUDAOptions(arch="sm80")
+    outcome = trial.try_patches("", [Request(*DEEP)], GPUTarget("cuda", 80, 32), options)
+    assert "could be started to try it: Resource temporarily" in outcome.refused[0]
 
 
 @compiles

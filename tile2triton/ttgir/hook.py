@@ -4,9 +4,11 @@ What another tool installs stays in effect: a hook that was there before ours is
 one that is installed later is found before the next launch of a patched kernel. Out of reach is
 `triton.compile`, called by hand after another tool has put a hook in place of ours: it compiles a
 patched kernel as it is, without a warning.
+
+Triton 3.9 makes any hook a part of the keys of what it launches, so that a kernel without patches
+is compiled once with a hook and once without; both are the same code.
 """
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -37,9 +39,4 @@ def require_hook(*_: Any, **__: Any) -> None:
     """Install the hook, unless it is the one that Triton calls; serves as a launch's hook, too."""
     current = stages_hook()
     if not isinstance(current, StagesHook):
-        set_stages_hook(_hook_after(current))
-
-
-@functools.lru_cache(maxsize=64)
-def _hook_after(earlier: Callable[..., Any] | None) -> StagesHook:
-    return StagesHook(earlier)
+        set_stages_hook(StagesHook(current))

@@ -37,9 +37,15 @@ def try_patches(text: str, requests: Sequence[Request], target: Any, options: An
     path = cache_directory() / "patches" / f"{key[:32]}.json"
     with suppress(OSError, ValueError, KeyError):
         return Outcome.from_json(path.read_text())
-    with _compiler(text, target, options) as ask:
-        outcome = settle(ask, requests, _shared_memory(target))
-    _keep(path, outcome.to_json(requests))
+    try:
+        with _compiler(text, target, options) as ask:
+            outcome = settle(ask, requests, _shared_memory(target))
+    except OSError as error:
+        reason = f"no other process could be started to try it: {error}"
+        return Outcome((), dict.fromkeys(range(len(requests)), reason))
+    if outcome.before:
+        # Else the kernel itself did not compile, or not in time; another day it may.
+        _keep(path, outcome.to_json(requests))
     return outcome
 
 
