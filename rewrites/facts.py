@@ -134,7 +134,8 @@ class Patch:
     """An edit of what Triton compiles a kernel to, for a hint that its language cannot say.
 
     `kind` names a file in `tile2triton/ttgir/patches/`. `anchor` is the variable of the emitted
-    kernel that holds what is loaded or multiplied; Triton keeps that name beside each operation.
+    kernel that holds what is loaded or multiplied; Triton keeps that name beside each operation. It
+    is empty for patches of a kernel as a whole.
     `construct` is how the user wrote the hint, empty for a patch that nobody asked for; `line` is
     in `filename`, or in the kernel's own file where that is empty.
     """

@@ -74,7 +74,18 @@ def imported(kernel: CompiledKernel, *wanted: Wanted) -> tuple[ModuleType, Job]:
 
 def compiled(kernel: CompiledKernel, *wanted: Wanted) -> Any:
     """What Triton makes of the emitted module's kernel, hook and all."""
-    module, job = imported(kernel, *wanted)
+    return _compiled(kernel, *imported(kernel, *wanted))
+
+
+def compiled_as_emitted(kernel: CompiledKernel) -> Any:
+    """The same with the patches that the transpiler adds by itself."""
+    text = kernel.triton_source
+    path = write_module(text, kernel.lowered_facts.name)
+    (job,) = jobs(str(path), kernel.lowered_facts, row_of(kernel.target))
+    return _compiled(kernel, import_module(text, Path(path)), job)
+
+
+def _compiled(kernel: CompiledKernel, module: ModuleType, job: Job) -> Any:
     goal = row_of(kernel.target)
     return triton.compile(
         _source(module, job),

@@ -75,10 +75,24 @@ def test_text_is_as_approved(golden: Golden, request: pytest.FixtureRequest) -> 
     assert text == expected.read_text(), "if it should differ: pytest --update-golden"
 
 
+def _may_fail_to_import(statement: ast.stmt) -> bool:
+    """Whether it is a `try` whose import may fail, with nothing behind but that."""
+    match statement:
+        case ast.Try(
+            body=[ast.ImportFrom(module="tile2triton.ttgir")],
+            handlers=[ast.ExceptHandler(type=ast.Name(id="ImportError"), body=[ast.Pass()])],
+        ):
+            return True
+    return False
+
+
 @pytest.mark.parametrize("golden", ALL, ids=str)
 def test_text_stands_alone(golden: Golden) -> None:
     imported = set()
-    for node in ast.walk(ast.parse(golden.text())):
+    tree = ast.parse(golden.text())
+    # What asks for patches does without them where tile2triton is not installed.
+    tree.body = [one for one in tree.body if not _may_fail_to_import(one)]
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             imported |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:

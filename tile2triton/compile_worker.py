@@ -19,6 +19,7 @@ from .knobs import cuobjdump_path, nvdisasm_path
 from .machine_code import unwritten_registers
 from .runtime import import_module
 from .targets import target
+from .ttgir.trial import try_in_this_process
 from .worker_loop import answer_questions
 
 _MODULES: dict[str, ModuleType] = {}
@@ -104,4 +105,5 @@ def _number(pattern: str, text: str) -> int:
 
 
 if __name__ == "__main__":
+    try_in_this_process()
     answer_questions(compile_job)

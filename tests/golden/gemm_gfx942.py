@@ -2,6 +2,8 @@
 
 Specialised for transpose_B=False, dtype='float16', out_dtype='float16',
 accum_dtype='float32'.
+
+Patched where tile2triton is installed: inferred_layouts of gemm_kernel.
 """
 
 import torch
@@ -41,6 +43,14 @@ def gemm_kernel(
     # T.copy(C_local, C[by * block_M, bx * block_N])
     tl.store(C + offs_m[:, None] * N + offs_n[None, :], C_local.to(tl.float16))
 
+
+# What Triton's language cannot say; without tile2triton it is left out.
+try:
+    from tile2triton.ttgir import patch
+except ImportError:
+    pass
+else:
+    patch(gemm_kernel, ("inferred_layouts", "", {}))
 
 # The constants of the kernels; tile sizes may be tuned here.
 M = 8192

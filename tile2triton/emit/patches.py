@@ -40,7 +40,8 @@ def without_patches(text: str) -> str:
 
 def patch_sentence(facts: Facts) -> str:
     """The sentence of the module's docstring that names them."""
-    named = dict.fromkeys(f"{one.kind} of {one.anchor}" for one in _in_order(facts))
+    said = ((one.kind, one.anchor or one.kernel) for one in _in_order(facts))
+    named = dict.fromkeys(f"{kind} of {of}" for kind, of in said)
     return f"Patched where tile2triton is installed: {', '.join(named)}." if named else ""
 
 

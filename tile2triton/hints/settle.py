@@ -6,6 +6,7 @@ from rewrites.facts import Facts, HintRequest, Launch, Patch
 from rewrites.hint_notes import note, outcome
 from rewrites.schedule import Schedule
 from rewrites.tree import kernels_of
+from tile2triton.hints.inferred_layouts import inferred_layouts
 from tile2triton.hints.launch_options import OPTIONS, set_option
 from tile2triton.hints.layouts import layout_requests
 from tile2triton.hints.loops import loop_requests
@@ -61,6 +62,7 @@ def settle(tree: ast.Module, facts: Facts, schedule: Schedule) -> None:
         _settle_request(request, kernels[request.block], facts.launches[request.block], facts)
     for kernel, launch in zip(kernels, facts.launches, strict=True):
         facts.patches += turned_operands(kernel, launch.num_warps, facts)
+        facts.patches += inferred_layouts(kernel, facts)
     facts.hint_report.sort(key=lambda one: (one.filename, one.line))
 
 

@@ -25,8 +25,17 @@ from .registry import package_digest
 
 WORKER = "tile2triton.ttgir.trial_worker"
 
+# Whether this process may itself crash and hang, so that patches are tried in it.
+_is_expendable = False
+
 # What compiling with some requests gives: counts, an "error", or which is "blocked" and a "reason".
 Ask = Callable[[Sequence[Request]], dict[str, Any]]
+
+
+def try_in_this_process() -> None:
+    """Start no process for a trial: whoever started this one answers for its end."""
+    global _is_expendable
+    _is_expendable = True
 
 
 def try_patches(text: str, requests: Sequence[Request], target: Any, options: Any) -> Outcome:
@@ -94,16 +103,31 @@ def _compiler(text: str, target: Any, options: Any) -> Iterator[Ask]:
         "options": base64.b64encode(pickle.dumps(options)).decode(),
     }
 
+    def question(requests: Sequence[Request]) -> dict[str, Any]:
+        wanted = [[one.kind, one.anchor, dict(one.arguments)] for one in requests]
+        return {**kernel, "requests": wanted}
+
+    if _is_expendable:
+        yield lambda requests: _answered_here(question(requests))
+        return
     with WorkerProcess(WORKER, "compiling with it", "the compiler") as process:
 
         def ask(requests: Sequence[Request]) -> dict[str, Any]:
-            wanted = [[one.kind, one.anchor, dict(one.arguments)] for one in requests]
-            answer = process.ask({**kernel, "requests": wanted}, float(PATCH_SECONDS.value))
+            answer = process.ask(question(requests), float(PATCH_SECONDS.value))
             if "error" in answer:
                 answer["error"] = _with_diagnostics(answer["error"], answer.get("messages", ""))
             return answer
 
         yield ask
+
+
+def _answered_here(question: dict[str, Any]) -> dict[str, Any]:
+    from .trial_worker import compile_patched
+
+    try:
+        return compile_patched(question)
+    except Exception as error:
+        return {"error": f"{type(error).__name__}: {error}"}
 
 
 def _with_diagnostics(error: str, messages: str) -> str:

@@ -3,6 +3,7 @@
 from . import (
     async_outside_loop,
     gemm_warps,
+    inferred_layouts,
     load_latency,
     mfma_shape,
     mma_version,
@@ -19,6 +20,7 @@ PATCHES = (
     async_outside_loop.ASYNC_OUTSIDE_LOOP,
     mma_version.MMA_VERSION,
     mfma_shape.MFMA_SHAPE,
+    inferred_layouts.INFERRED_LAYOUTS,
     turned_operand.TURNED_OPERAND,
 )
 
