@@ -6,7 +6,7 @@ import pytest
 
 import tile2triton
 import tile2triton.language as T
-from tests.test_hints import CHAINS, chained, doubled, product
+from tests.test_hints import CHAINS, LAYOUTS, chained, crossed, doubled, padded, product
 from tile2triton import compile_check, compile_pool
 from tile2triton.compile_process import CompileProcess
 from tile2triton.explaining.report import explained
@@ -182,3 +182,32 @@ def test_policies_that_are_called_native_are_what_triton_does(target, policy, ro
         assert after.warps[0] == wanted(after.warps[0], before.warps[0])
         if how == "native":
             assert after.warps == before.warps
+
+
+LAID_OUT = [
+    ("cuda:80", crossed, ("shared linear",)),
+    ("cuda:80", LAYOUTS["make_linear_layout"], ("not swizzled",)),
+    ("cuda:90", LAYOUTS["make_half_bank_swizzled_layout"], ("swizzled by 64 bytes",)),
+    ("hip:gfx942", padded, ("padded 64:+8",)),
+    ("hip:gfx950", LAYOUTS["make_linear_layout"], ("not swizzled",)),
+    # A pass behind the patch makes it rotate in Triton 3.9, which is then said.
+    ("hip:gfx942", LAYOUTS["make_linear_layout"], ("not swizzled", "amd rotating shared")),
+]
+
+
+@pytest.mark.parametrize(("target", "layout", "words"), LAID_OUT)
+def test_tiles_lie_as_annotations_say_or_it_is_said_that_they_do_not(target, layout, words):
+    said, _ = compiled(product(layout=layout), target)
+    (hint,) = [one for one in said.hints if "annotate_layout" in one.construct]
+    lies = next(move.layout for move in said.tiles.moves if move.variable == "b")
+    assert lies in words
+    assert (hint.how == "patch") == (lies == words[0])
+
+
+@pytest.mark.parametrize("target", ["cuda:80", "cuda:90"])
+@pytest.mark.parametrize(("order", "stage"), [([1, 2, 0], [0, 1, 2]), ([0, 1, 2], [0, 0, 1])])
+def test_schedules_of_loops_are_applied(target, order, stage):
+    said, _ = compiled(product(stages=0, order=order, stage=stage), target)
+    (hint,) = [one for one in said.hints if "stage=" in one.construct]
+    assert hint.how == "patch", hint.detail
+    assert "shared memory" in hint.evidence

@@ -36,6 +36,8 @@ def judged_hints(facts: Facts, report: KernelReport, tiles: Tiles) -> Iterator[H
         said = patches.get(said_in_module(one.line, one.filename, one.construct))
         if how == "patch" and said is not None:
             how, detail, evidence = _patched(said, one, evidence)
+            if how == "patch" and _is_laid_otherwise(one, facts, rows):
+                how, detail = "none", "a later pass of Triton's has laid it out otherwise"
         elif how == "native" and "eviction_policy=" in one.construct and _is_dropped(one, rows):
             how, detail = "none", f"{detail}, which Triton drops where a copy is asynchronous"
         elif how == "native" and "maxnreg" in detail:
@@ -74,6 +76,26 @@ def _patched(
         if before.get(name, 0) != after.get(name, 0)
     }
     return "patch", hint.detail, {**evidence, **(changed or {"counts": "as without patches"})}
+
+
+def _is_laid_otherwise(hint: HintOutcome, facts: Facts, rows: list[Move | Product]) -> bool:
+    """Whether tiles that a patch has laid out lie in another way in the end."""
+    for patch in facts.patches:
+        if patch.kind != "shared_layout" or (patch.construct, patch.line) != (
+            hint.construct,
+            hint.line,
+        ):
+            continue
+        given = dict(patch.arguments)
+        wanted = {
+            "none": "not swizzled",
+            "linear": "shared linear",
+            "padded": f"padded {given.get('interval')}:+{given.get('padding')}",
+            "swizzled": "swizzled",
+        }[str(given["kind"])]
+        found = [row.layout for row in rows if isinstance(row, Move) and row.buffers]
+        return any(not layout.startswith(wanted) for layout in found)
+    return False
 
 
 def _rows(hint: HintOutcome, tiles: Tiles) -> list[Move | Product]:

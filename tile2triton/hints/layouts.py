@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rewrites.dtypes import bits
 from rewrites.facts import Argument, Facts, HintRequest, WrittenHint
 from rewrites.hint_notes import outcome
 from rewrites.tree import names_in, walk
@@ -66,7 +67,7 @@ def _settled(
     if not _is_multiplied(kernel, name):
         said = f"no product reads `{name}` itself; in registers or shared, it lies as Triton likes"
         return "none", said, None
-    shown = recognised(hint.arguments["layout"], tile.shape)
+    shown = recognised(hint.arguments["layout"], tile.shape, bits(tile.dtype))
     if not shown.kind:
         return "none", shown.reason, None
     if shown.kind == "swizzled" and not shown.arguments:
@@ -98,12 +99,12 @@ def _refusal(goal: Target, shown: Shown, facts: Facts) -> str:
     return ""
 
 
-def recognised(layout: Any, shape: Sequence[int]) -> Shown:
-    """What a layout is, by who made it or by what its function gives."""
+def recognised(layout: Any, shape: Sequence[int], width: int) -> Shown:
+    """What a layout of elements of `width` bits is, by who made it or what its function gives."""
     maker = str(getattr(layout, "maker", "")).partition("(")[0]
     function = layout if not hasattr(layout, "forward_fn") else layout.forward_fn
     if callable(function):
-        return _of_function(function, tuple(shape))
+        return _of_function(function, tuple(shape), width)
     if maker in _SWIZZLES:
         return Shown("swizzled", (("bytes", _SWIZZLES[maker]),))
     if maker == _PLAIN:
@@ -113,7 +114,7 @@ def recognised(layout: Any, shape: Sequence[int]) -> Shown:
     return Shown("", reason=f"`{maker or 'this'}` is no layout of a shared tile that is known here")
 
 
-def _of_function(function: Callable[..., Any], shape: tuple[int, ...]) -> Shown:
+def _of_function(function: Callable[..., Any], shape: tuple[int, ...], width: int) -> Shown:
     """A layout by the place of each element: rows in a row, padded ones, or exclusive ors."""
     if any(extent & (extent - 1) for extent in shape) or _product(shape) > _MOST_ELEMENTS:
         return Shown("", reason="functions of layouts are tried for extents that are powers of two")
@@ -127,10 +128,22 @@ def _of_function(function: Callable[..., Any], shape: tuple[int, ...]) -> Shown:
     plain = {index: at for at, index in enumerate(places)}
     if places == plain:
         return Shown("none")
+    if len(shape) == 2 and all(
+        _swizzled(i[0], i[1], shape[1], width) == at for i, at in places.items()
+    ):
+        return Shown("swizzled")
     padded = _padding(places, shape)
     if padded is not None:
         return padded
     return _exclusive_ors(places, shape)
+
+
+def _swizzled(row: int, column: int, columns: int, width: int) -> int:
+    """A place in Triton's own pattern: parts of 16 bytes change places in rows of 128 bytes."""
+    part = 128 // width
+    rows = max(1, 1024 // (columns * width))
+    phases = min(8 // rows, columns // part) if rows <= 8 else 1
+    return row * columns + (column ^ (row // rows % max(1, phases) * part))
 
 
 def _place(made: Any, shape: tuple[int, ...]) -> int:
