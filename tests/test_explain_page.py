@@ -11,6 +11,7 @@ from tile2triton.commands.kernels import compiled, kernels_in
 from tile2triton.emit import emit
 from tile2triton.emit.patches import without_patches
 from tile2triton.explaining.origins import origins
+from tile2triton.explaining.page.changes import compared
 from tile2triton.explaining.page.document import document
 from tile2triton.explaining.page.markup import Html, element
 from tile2triton.explaining.page.panes import (
@@ -113,7 +114,7 @@ class Page(HTMLParser):
             self.panes[self._pane] = []
         if given.get("data-n"):
             statements = tuple(int(one) for one in (given.get("data-s") or "").split())
-            self._line = int(given["data-n"]), statements
+            self._line = int(given["data-n"].split()[-1]), statements
 
     def handle_endtag(self, tag):
         self._line = None
@@ -178,6 +179,16 @@ def test_lines_of_machine_code_belong_to_statements_and_debuggers_have_none():
         *((4, (8,)), (5, (8,))),
         *((6, ()), (7, ()), (14, ())),
     ]
+
+
+def test_lines_that_patches_change_are_marked_whatever_values_are_called():
+    other = TTGIR.replace("[2, 2]", "[4, 1]").replace("%c", "%c_7").replace("%x,", "%x#1,")
+    other = other.replace("@k(", "@k__0123abcd(")
+    panes = [ttgir_pane("stock", "", text, "/k.py", MODULE) for text in (TTGIR, other)]
+    for pane, sign in zip(compared(*panes), "-+", strict=True):
+        changed = [line.text.partition(" ")[0] for line in pane.parts[0].lines if line.change]
+        assert changed == ["#mma"]
+        assert {line.change for line in pane.parts[0].lines} == {"", sign}
 
 
 def test_a_module_without_its_patches_keeps_its_lines():

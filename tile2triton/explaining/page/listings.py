@@ -71,6 +71,7 @@ def _line(line: Line, prefix: str) -> Html:
         "span",
         f"{line.text}\n",
         id=f"{prefix}-{line.number}" if prefix else False,
-        data_n=line.number,
+        class_="changed" if line.change else False,
+        data_n=f"{line.change} {line.number}" if line.change else line.number,
         data_s=" ".join(map(str, line.statements)) if line.statements else False,
     )

@@ -17,11 +17,15 @@ from tile2triton.explaining.ttgir_text import Ttgir
 
 @dataclass(frozen=True)
 class Line:
-    """A line by its number in its file, and the statements that it belongs to."""
+    """A line by its number in its file, and the statements that it belongs to.
+
+    `change` is a sign where another text lacks the line.
+    """
 
     number: int
     text: str
     statements: tuple[int, ...] = ()
+    change: str = ""
 
 
 @dataclass(frozen=True)

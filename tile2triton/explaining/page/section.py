@@ -8,6 +8,7 @@ from tile2triton.compile_check import check_all
 from tile2triton.emit import emit
 from tile2triton.emit.patches import without_patches
 from tile2triton.explaining.origins import origins
+from tile2triton.explaining.page.changes import compared
 from tile2triton.explaining.page.panes import (
     Pane,
     machine_pane,
@@ -21,6 +22,7 @@ from tile2triton.kernel_report import KernelReport
 from tile2triton.module_cache import write_module
 from tile2triton.targets import target as target_named
 
+PATCHED = "TTGIR with patches"
 NO_PATCHES = "No patches: the compiled kernel is what Triton makes of it."
 
 
@@ -77,10 +79,11 @@ def _section(
         title = "TTGIR as Triton makes it"
         after.append(ttgir_pane("stock", title, plain.listing["ttgir"], stock_path, stock_text))
     if not has_patches:
-        after.append(Pane("patched", "TTGIR with patches", NO_PATCHES, ()))
+        after.append(Pane("patched", PATCHED, NO_PATCHES, ()))
     elif report.listing:
-        title = "TTGIR with patches"
-        after.append(ttgir_pane("patched", title, report.listing["ttgir"], path, text))
+        after.append(ttgir_pane("patched", PATCHED, report.listing["ttgir"], path, text))
+        if plain.listing:
+            after = list(compared(*after))
     if report.listing:
         is_nvidia = target_named(report.target).backend == "cuda"
         title = "Machine code (PTX)" if is_nvidia else "Machine code (GCN)"
