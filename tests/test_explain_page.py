@@ -263,6 +263,8 @@ def test_what_is_not_known_of_a_layout_is_said():
     text = TTGIR.replace("#ttg.swizzled_shared<{", "#ttg.folded_shared<{")
     (group,) = picture_groups(text, "")
     assert "a is not drawn: " in group and group.count("<svg") == 1
+    (group,) = picture_groups(TTGIR.replace("tt.dot", "ttng.tc_gen5_mma"), "")
+    assert "%z is in Blackwell&#x27;s tensor memory" in group
 
 
 def test_style_and_script_are_files_of_the_package():

@@ -56,7 +56,9 @@ def explain_kernel(
     if page is not None:
         from tile2triton.explaining.page.document import document
 
-        _write(Path(page), document(Path(place.rpartition(":")[0] or place).name, made))
+        path, _, kernel_name = place.rpartition(":")
+        title = Path(path if kernel_name.isidentifier() and path else place).name
+        _write(Path(page), document(title, made))
     return int(any(one.problem for one in found))
 
 

@@ -32,7 +32,7 @@ def picture_groups(stock: str, patched: str) -> Iterator[Html]:
 def _pictures(module: Module) -> Iterator[tuple[str, str]]:
     """Each picture by what it is of."""
     for operation in module.operations:
-        name = operation.variable or operation.results[0] if operation.results else ""
+        name = operation.variable or next(iter(operation.results), "")
         for type_ in operation.types[-1:]:
             try:
                 picture = _picture(module, operation, type_, name)
@@ -45,6 +45,8 @@ def _pictures(module: Module) -> Iterator[tuple[str, str]]:
 def _picture(
     module: Module, operation: Operation, type_: MemoryType | TensorType, name: str
 ) -> str:
+    if operation.name == "ttng.tc_gen5_mma":
+        return element("p", f"{name} is in Blackwell's tensor memory, which is not drawn.")
     extents = " by ".join(map(str, type_.shape))
     if isinstance(type_, MemoryType):
         # Barriers are of one integer each.
