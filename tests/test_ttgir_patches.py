@@ -153,6 +153,20 @@ def test_matrix_cores_compute_smaller_tiles(target: str) -> None:
     assert after["mfma 16x16"] > 0
 
 
+@pytest.mark.parametrize("target", ["hip:gfx942", "hip:gfx950"])
+def test_loads_write_to_lds_directly(target: str) -> None:
+    wanted = ("direct_to_lds", "A_shared", {})
+    if target == "hip:gfx950" and triton.__version__ >= "3.9":
+        with pytest.raises(BlockedError, match="does so on gfx950 by itself"):
+            patched(product(target), wanted)
+        return
+    after = patched(product(target), wanted)
+    to_lds = ("buffer_load to lds", "global_load to lds")
+    assert not any(name in stock(product(target)) for name in to_lds)
+    assert any(name in after for name in to_lds)
+    assert after.get("ds_write", 0) < stock(product(target))["ds_write"]
+
+
 BACKWARDS = schedule(A_shared=(1, 0), B_shared=(0, 0), C_local=(0, 1))
 
 
@@ -195,6 +209,7 @@ def test_first_product_of_attention_runs_a_turn_ahead(target: str) -> None:
         ("hip:gfx942", ("pipeline_schedule", "A_shared", {}), "one schedule for loops"),
         ("cuda:100", ("pipeline_schedule", "A_shared", {}), "a schedule of its own"),
         ("cuda:80", ("pipeline_schedule", "A_shared", {}), "`stages` and `orders`"),
+        ("cuda:80", ("direct_to_lds", "A_shared", {}), "asynchronous copies on sm_80"),
         ("cuda:80", ("mma_version", "C_local", {"version": 2}), "one kind of matrix instructions"),
         ("cuda:80", ("mfma_shape", "C_local", {"size": 16}), "fixed on sm_80"),
         ("hip:gfx942", ("mfma_shape", "C_local", {"size": 8}), "16x16 and 32x32, found 8"),

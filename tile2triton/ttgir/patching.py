@@ -89,6 +89,26 @@ class Edit:
 
 
 @dataclass(frozen=True)
+class Step:
+    """A pass that the stage adds: its short name, and how it is added."""
+
+    name: str
+    add: Callable[..., None]
+    arguments: tuple[Any, ...]
+    options: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class PassEdit:
+    """A step of a patch that changes the passes of `make_ttgir`.
+
+    `run` gets those of one pass manager after the other, and returns what is to run.
+    """
+
+    run: Callable[[list[Step], Site], list[Step]]
+
+
+@dataclass(frozen=True)
 class Kind:
     """A row of `PATCHES`: which edits a request means on a chip.
 
@@ -98,7 +118,7 @@ class Kind:
 
     name: str
     arguments: tuple[str, ...]
-    edits: Callable[[Request, Chip], tuple[Edit, ...]]
+    edits: Callable[[Request, Chip], tuple[Edit | PassEdit, ...]]
 
 
 def expect(found: int, wanted: int, what: str) -> None:

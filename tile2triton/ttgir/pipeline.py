@@ -7,27 +7,17 @@ Triton keeps its own.
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FunctionType, ModuleType
 from typing import Any
 
 from triton._C.libtriton import ir
 
-from .patching import Module, RefusedError
+from .patching import Module, RefusedError, Step
 
 # The modules of Triton's bindings whose functions add passes, by their names in back ends.
 _BINDINGS = ("passes", "nvidia", "amd")
-
-
-@dataclass(frozen=True)
-class Step:
-    """A pass that the stage adds: its short name, and how it is added."""
-
-    name: str
-    add: Callable[..., None]
-    arguments: tuple[Any, ...]
-    options: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -43,6 +33,8 @@ class Splitter:
     """Runs stages with interruptions; `reached` holds the places that there were."""
 
     interruptions: tuple[Interruption, ...]
+    # What changes the passes of the stage themselves, before the first one runs.
+    changes: tuple[Callable[[list[Step]], list[Step]], ...] = ()
     reached: set[str] = field(default_factory=set)
 
     def run(self, stage: Callable[..., Module], module: Module, *rest: Any) -> Module:
@@ -64,8 +56,10 @@ class Splitter:
         assert result is current, f"{stage.__name__} gives another module than it was given"
         return current.module
 
-    def replay(self, steps: Iterable[Step], current: "_Current", tag: str) -> None:
+    def replay(self, steps: list[Step], current: "_Current", tag: str) -> None:
         """Run recorded passes, up to each place where something is to be done."""
+        for change in self.changes:
+            steps = change(steps)
         places = {interruption.place for interruption in self.interruptions}
         waiting: list[Step] = []
         self._interrupt(f"start:{tag}", current)

@@ -10,7 +10,7 @@ import triton
 from .anchors import count_operations, move_names
 from .outcome import Outcome
 from .patches import KINDS
-from .patching import Chip, Edit, Module, RefusedError, Request, Site
+from .patching import Chip, Edit, Module, PassEdit, RefusedError, Request, Site, Step
 from .pipeline import Interruption, Splitter, parse
 from .registry import requests_of
 from .trial import try_patches
@@ -88,20 +88,25 @@ def run_stage(
     interruptions: list[Interruption] = []
     if name == NAMES[0]:
         interruptions.append(Interruption(f"end:{name}", move_names))
-    edits = [(request, edit) for request in requests for edit in edits_of(request, chip)]
-    edits = [(request, edit) for request, edit in edits if _stage_of(edit.place) == name]
-    for request, edit in edits:
-        interruptions.append(Interruption(edit.place, _blocking(request, edit, site, name)))
-    splitter = Splitter(tuple(interruptions))
+    changes: list[Callable[[list[Step]], list[Step]]] = []
+    wanted = [(request, edit) for request in requests for edit in edits_of(request, chip)]
+    places: list[tuple[Request, str]] = []
+    for request, edit in wanted:
+        if isinstance(edit, Edit) and _stage_of(edit.place) == name:
+            interruptions.append(Interruption(edit.place, _blocking(request, edit, site, name)))
+            places.append((request, edit.place))
+        elif isinstance(edit, PassEdit) and name == NAMES[1]:
+            changes.append(_changing(request, edit, site))
+    splitter = Splitter(tuple(interruptions), tuple(changes))
     result = splitter.run(stock, module, *rest)
-    for request, edit in edits:
-        if edit.place not in splitter.reached:
-            reason = f"Triton {triton.__version__} has no place {edit.place} for {chip}"
+    for request, place in places:
+        if place not in splitter.reached:
+            reason = f"Triton {triton.__version__} has no place {place} for {chip}"
             raise BlockedError(request, reason)
     return result
 
 
-def edits_of(request: Request, chip: Chip) -> tuple[Edit, ...]:
+def edits_of(request: Request, chip: Chip) -> tuple[Edit | PassEdit, ...]:
     """Raises `BlockedError` where there is no such patch, or not for that chip."""
     kind = KINDS.get(request.kind)
     if kind is None:
@@ -132,6 +137,16 @@ def _blocking(
         known = Site(site.chip, count_operations(module)) if stage == NAMES[0] else site
         try:
             return edit.run(module, known)
+        except RefusedError as error:
+            raise BlockedError(request, str(error)) from error
+
+    return run
+
+
+def _changing(request: Request, edit: PassEdit, site: Site) -> Callable[[list[Step]], list[Step]]:
+    def run(steps: list[Step]) -> list[Step]:
+        try:
+            return edit.run(steps, site)
         except RefusedError as error:
             raise BlockedError(request, str(error)) from error
 

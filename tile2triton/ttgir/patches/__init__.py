@@ -2,6 +2,7 @@
 
 from . import (
     async_outside_loop,
+    direct_to_lds,
     gemm_warps,
     inferred_layouts,
     load_latency,
@@ -21,6 +22,7 @@ PATCHES = (
     mma_version.MMA_VERSION,
     mfma_shape.MFMA_SHAPE,
     inferred_layouts.INFERRED_LAYOUTS,
+    direct_to_lds.DIRECT_TO_LDS,
     turned_operand.TURNED_OPERAND,
 )
 

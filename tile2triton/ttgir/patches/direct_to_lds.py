@@ -1,0 +1,42 @@
+"""Loads that loops run ahead write to AMD's LDS directly, and take no registers on their way.
+
+Triton has a variable of the environment for that, for all kernels of a process. This is for all
+loads of one kernel; the patch names one of them.
+"""
+
+from dataclasses import replace
+from functools import partial
+
+from triton._C.libtriton import amd
+
+from ..patching import Chip, Kind, PassEdit, RefusedError, Request, Site, Step, expect
+
+CHIPS = ("gfx942", "gfx950")
+_COALESCE = "add_coalesce_async_copy"
+
+
+def edits(request: Request, chip: Chip) -> tuple[PassEdit, ...]:
+    """The pass that pipelines loops is told so, and one behind it brings the loads in shape."""
+    if chip.is_nvidia:
+        raise RefusedError(f"loads that run ahead are asynchronous copies on {chip} by themselves")
+    if chip.arch not in CHIPS:
+        raise RefusedError(f"it is for {' and '.join(CHIPS)}, not for {chip}")
+    return (PassEdit(partial(_load_directly, request, chip)),)
+
+
+def _load_directly(request: Request, chip: Chip, steps: list[Step], site: Site) -> list[Step]:
+    names = [step.name for step in steps]
+    if "add_pipeline" not in names:
+        # The first of Triton's two lists only names the layouts.
+        return steps
+    site.count("load", request.anchor)
+    if _COALESCE in names:
+        raise RefusedError(f"Triton does so on {chip} by itself")
+    expect(names.count("add_pipeline"), 1, "passes that pipeline loops")
+    at = names.index("add_pipeline")
+    pipeline = replace(steps[at], arguments=(True, *steps[at].arguments[1:]))
+    coalesce = Step(_COALESCE, amd.passes.ttgpuir.add_coalesce_async_copy, (chip.arch,), {})
+    return [*steps[:at], pipeline, coalesce, *steps[at + 1 :]]
+
+
+DIRECT_TO_LDS = Kind(name="direct_to_lds", arguments=(), edits=edits)
