@@ -1,9 +1,8 @@
 """What a page shows of one kernel on one target, compiled with its patches and without them."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from rewrites.facts import Facts
 from tile2triton.compile_check import check_all
 from tile2triton.emit import emit
 from tile2triton.emit.patches import without_patches
@@ -42,60 +41,67 @@ class Section:
     patches: str
 
 
+@dataclass(frozen=True)
+class _Compiled:
+    """One kernel of the emitted module `text` in the file `path`."""
+
+    text: str
+    path: str
+    report: KernelReport
+
+    def ttgir(self, key: str, title: str) -> Pane:
+        return ttgir_pane(key, title, self.report.listing["ttgir"], self.path, self.text)
+
+    def machine(self) -> Pane:
+        is_nvidia = target_named(self.report.target).backend == "cuda"
+        title = "Machine code (PTX)" if is_nvidia else "Machine code (GCN)"
+        return machine_pane(title, self.report.listing["machine"], self.path, self.text)
+
+
 def sections(name: str, kernel: CompiledKernel, target: str) -> list[Section]:
     """One for each launch of a kernel."""
     tree, facts = kernel.lowered_for(target)
-    text = emit(tree, facts)
-    stock_text = without_patches(text)
-    modules = [(text, facts, target)]
+    texts = [emit(tree, facts)]
     if facts.patches:
-        modules.append((stock_text, replace(facts, patches=[]), target))
-    reports = check_all(modules, is_listed=True)
+        texts.append(without_patches(texts[0]))
+    reports = check_all([(text, facts, target) for text in texts], is_listed=True)
     count = len(facts.launches)
-    ours, stock = reports[:count], reports[-count:]
-    made_of = origins(tree, text, facts.filename)
-    program = program_pane(made_of, text, facts.filename)
+    ours, stock = (
+        [_Compiled(text, str(write_module(text, facts.name)), one) for one in made]
+        for text, made in ((texts[0], reports[:count]), (texts[-1], reports[-count:]))
+    )
+    program = program_pane(origins(tree, texts[0], facts.filename), texts[0], facts.filename)
+    patched = {patch.kernel for patch in facts.patches}
     return [
-        _section(name, one, facts, text, program, report, plain, stock_text)
-        for one, report, plain in zip(explained(text, facts, ours), ours, stock, strict=True)
+        _section(name, one, program, made, plain, made.report.kernel in patched)
+        for one, made, plain in zip(
+            explained(texts[0], facts, reports[:count]), ours, stock, strict=True
+        )
     ]
 
 
 def _section(
-    name: str,
-    one: Explained,
-    facts: Facts,
-    text: str,
-    program: Pane,
-    report: KernelReport,
-    plain: KernelReport,
-    stock_text: str,
+    name: str, one: Explained, program: Pane, ours: _Compiled, stock: _Compiled, is_patched: bool
 ) -> Section:
-    path = str(write_module(text, facts.name))
-    stock_path = str(write_module(stock_text, facts.name))
-    has_patches = any(patch.kernel == report.kernel for patch in facts.patches)
+    listing, plain = ours.report.listing, stock.report.listing
     after: list[Pane] = []
-    if plain.listing:
-        title = "TTGIR as Triton makes it"
-        after.append(ttgir_pane("stock", title, plain.listing["ttgir"], stock_path, stock_text))
-    if not has_patches:
+    if plain:
+        after.append(stock.ttgir("stock", "TTGIR as Triton makes it"))
+    if not is_patched:
         after.append(Pane("patched", PATCHED, NO_PATCHES, ()))
-    elif report.listing:
-        after.append(ttgir_pane("patched", PATCHED, report.listing["ttgir"], path, text))
-        if plain.listing:
+    elif listing:
+        after.append(ours.ttgir("patched", PATCHED))
+        if plain:
             after = list(compared(*after))
-    if report.listing:
-        is_nvidia = target_named(report.target).backend == "cuda"
-        title = "Machine code (PTX)" if is_nvidia else "Machine code (GCN)"
-        after.append(machine_pane(title, report.listing["machine"], path, text))
-    triton = triton_pane(text, _statements([program, *after]))
+    if listing:
+        after.append(ours.machine())
     return Section(
         name=name,
         explained=one,
-        panes=(program, triton, *after),
-        stock=plain.listing.get("ttgir", ""),
-        patched=report.listing.get("ttgir", "") if has_patches else "",
-        patches=report.listing.get("patches", "") if has_patches else "",
+        panes=(program, triton_pane(ours.text, _statements([program, *after])), *after),
+        stock=plain.get("ttgir", ""),
+        patched=listing.get("ttgir", "") if is_patched else "",
+        patches=listing.get("patches", "") if is_patched else "",
     )
 
 
