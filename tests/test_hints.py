@@ -255,7 +255,8 @@ CHAINS = {
     # Under mma.sync, a chain has one layout, of any of its products.
     ("cuda:80", "FullCol", 64): ("patch", "patch"),
     ("cuda:80", "FullRow", 128): ("native", "native"),
-    ("hip:gfx942", "FullRow", 128): ("native", "patch"),
+    ("hip:gfx942", "FullRow", 128): ("native", "native"),
+    ("hip:gfx950", "FullCol", 64): ("patch", "patch"),
 }
 
 

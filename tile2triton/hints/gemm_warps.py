@@ -15,6 +15,8 @@ Shape = tuple[int, int]
 
 # The least part of a product that a warp computes.
 _ROWS, _COLUMNS = 16, 8
+# The rows of AMD's matrix instructions.
+_AMD_ROWS = 32
 # The warps of a group that multiply together on Hopper.
 _GROUP = 4
 
@@ -103,7 +105,11 @@ def _made(
     """What Triton may do elsewhere; more than one where that is not certain from here."""
     rows, columns = (warps, 1), (1, warps)
     if goal.backend == "hip":
-        return {rows} if is_multiplied(kernel, anchor) else {rows, columns}
+        if is_multiplied(kernel, anchor):
+            return {rows}
+        # What multiplies a product has as many rows of matrix instructions as there are.
+        parts = _fitting(shape[0] // _AMD_ROWS, warps)
+        return {(parts, warps // parts)} if chained_with(kernel, anchor) else {rows, columns}
     # Products of a chain have one layout, which is that of any of them.
     others = chained_with(kernel, anchor)
     tiles = [facts.tiles[name] for name in others if name in facts.tiles]

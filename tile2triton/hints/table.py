@@ -222,8 +222,8 @@ GROUPS = (
                 written="`policy=FullRow`, `FullCol`",
                 targets="sm_80, AMD",
                 becomes=(
-                    "native where it is sure that Triton does so (one warp; the scores of "
-                    "attention on sm_80), else the patch `gemm_warps`"
+                    "native where it is sure that Triton does so (one warp; most products of "
+                    "attention with whole rows), else the patch `gemm_warps`"
                 ),
             ),
             HintRow(
