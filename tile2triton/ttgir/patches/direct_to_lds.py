@@ -7,7 +7,7 @@ loads of one kernel; the patch names one of them.
 from dataclasses import replace
 from functools import partial
 
-from triton._C.libtriton import amd
+from triton._C import libtriton
 
 from ..patching import Chip, Kind, PassEdit, RefusedError, Request, Site, Step, expect
 
@@ -35,7 +35,9 @@ def _load_directly(request: Request, chip: Chip, steps: list[Step], site: Site) 
     expect(names.count("add_pipeline"), 1, "passes that pipeline loops")
     at = names.index("add_pipeline")
     pipeline = replace(steps[at], arguments=(True, *steps[at].arguments[1:]))
-    coalesce = Step(_COALESCE, amd.passes.ttgpuir.add_coalesce_async_copy, (chip.arch,), {})
+    # Looked up here, since a build of Triton for NVIDIA only has no such bindings.
+    add = libtriton.amd.passes.ttgpuir.add_coalesce_async_copy
+    coalesce = Step(_COALESCE, add, (chip.arch,), {})
     return [*steps[:at], pipeline, coalesce, *steps[at + 1 :]]
 
 
