@@ -202,7 +202,8 @@ def _keep(order: dict[str, Any], descriptors: list[int]) -> Never:
 
 def _end_with(status: socket.socket, program: int) -> None:
     status.recv(1)
-    os.killpg(program, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(program, signal.SIGKILL)
 
 
 def _become(order: dict[str, Any], descriptors: list[int]) -> Never:

@@ -25,30 +25,20 @@ def explain_kernel(
 ) -> int:
     """1 if a kernel does not compile or fit somewhere; `page` is a file of HTML to write."""
     # Triton is imported here only: without it, the other commands work.
-    from tile2triton.compile_check import check_all
     from tile2triton.explaining.page.section import Section, sections
     from tile2triton.explaining.printed import lines_of
-    from tile2triton.explaining.report import Explained, explained
 
     if page is not None:
         _require_place(Path(page))
     settings = settings_of(sets)
     kernels = kernels_in(place)
-    found: list[Explained] = []
     made: list[Section] = []
     for name, source in kernels.items():
         accepted = parameters_of(source) if len(kernels) > 1 else None
         given = {k: value for k, value in settings.items() if accepted is None or k in accepted}
         for target in dict.fromkeys(targets or ("cuda:90",)):
-            kernel = compiled(name, source, given, target)
-            if page is None:
-                text, facts = kernel.emitted_for(target)
-                reports = check_all([(text, facts, target)], is_listed=True)
-                found += explained(text, facts, reports)
-            else:
-                new = sections(name, kernel, target)
-                made += new
-                found += [one.explained for one in new]
+            made += sections(name, compiled(name, source, given, target), target)
+    found = [one.explained for one in made]
     if is_json:
         print(json.dumps([one.to_data() for one in found], indent=2))
     elif page is None:

@@ -64,6 +64,27 @@ def _patches(text: str) -> dict[str, _Verdict]:
     return {key: _Verdict(tuple(said), before, after) for key, said in reasons.items()}
 
 
+def unasked_patches(text: str) -> dict[str, str]:
+    """The patches that no hint asked for, and what the compiler said became of them."""
+    if not text:
+        return {}
+    given = json.loads(text)
+    changed = _changed(given["before"], given["after"])
+    return {
+        f"{one['kind']} of {one['anchor'] or 'the kernel'}": (
+            f"applied: {changed}" if one["applied"] else f"not applied: {one['reason']}"
+        )
+        for one in given["patches"]
+        if not one["construct"]
+    }
+
+
+def _changed(before: Mapping[str, int], after: Mapping[str, int]) -> str:
+    names = [name for name in {**before, **after} if before.get(name, 0) != after.get(name, 0)]
+    said = [f"{name} {before.get(name, 0)} → {after.get(name, 0)}" for name in names]
+    return ", ".join(said) or "the same instructions, as often"
+
+
 def _patched(
     verdict: _Verdict, hint: HintOutcome, evidence: dict[str, str]
 ) -> tuple[str, str, dict[str, str]]:

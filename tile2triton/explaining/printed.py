@@ -1,5 +1,6 @@
 """The report of `tile2triton explain` for people."""
 
+from tile2triton.explaining.accesses import Access
 from tile2triton.explaining.hints import counted, kept, warps_said
 from tile2triton.explaining.report import Explained
 from tile2triton.explaining.tiles import Move, Product
@@ -18,6 +19,15 @@ def lines_of(one: Explained) -> list[str]:
     lines.append(f"  {one.registers} registers a thread, {spills}; shared memory: {memory}")
     lines += _table("moves", [_move_row(move) for move in one.tiles.moves])
     lines += _table("products", [_product_row(product) for product in one.tiles.products])
+    for title, accesses in (
+        ("shared memory, simulated for one program", one.accesses),
+        ("shared memory without patches", one.stock_accesses),
+    ):
+        lines += _table(title, [_access_row(access) for access in accesses], "")
+    if one.patches:
+        lines += ["", "  patches without a hint"]
+    for patch, said in one.patches.items():
+        lines += [f"    {patch}", f"      {said}"]
     if one.hints:
         lines += ["", "  hints"]
     for hint in one.hints:
@@ -31,6 +41,13 @@ def _move_row(move: Move) -> tuple[str, ...]:
     way = f"{move.variable} from {move.tensor}" if move.variable else f"to {move.tensor}"
     said = (counted(move.instructions), kept(move))
     return f"{move.kind} {way}", f"line {move.line}", shape_said(move), size_said(move), *said
+
+
+def _access_row(access: Access) -> tuple[str, ...]:
+    often = f"{access.issues} times" if access.issues else ""
+    # Values without a variable have numbers.
+    buffer = "-" if access.buffer.isdigit() else access.buffer or "-"
+    return buffer, access.operation, access.instruction, often, access.said
 
 
 def _product_row(product: Product) -> tuple[str, ...]:
@@ -48,7 +65,9 @@ def size_said(move: Move) -> str:
     return f"{move.bytes / 1024:.3g} KiB" if move.bytes >= 1024 else f"{move.bytes} bytes"
 
 
-def _table(title: str, rows: list[tuple[str, ...]]) -> list[str]:
+def _table(
+    title: str, rows: list[tuple[str, ...]], order: str = ", by lines of the emitted module"
+) -> list[str]:
     if not rows:
         return []
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -58,6 +77,6 @@ def _table(title: str, rows: list[tuple[str, ...]]) -> list[str]:
     ]
     return [
         "",
-        f"  {title}, by lines of the emitted module",
+        f"  {title}{order}",
         *(f"    {row}".rstrip() for row in made),
     ]

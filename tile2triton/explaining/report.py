@@ -1,11 +1,12 @@
 """What is said of a compiled kernel: resources, tiles, and what became of each hint."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from rewrites.facts import Facts, Launch
-from tile2triton.explaining.hints import Hint, judged_hints
+from tile2triton.explaining.accesses import Access, accesses_of
+from tile2triton.explaining.hints import Hint, judged_hints, unasked_patches
 from tile2triton.explaining.tiles import Tiles, read_tiles
 from tile2triton.kernel_report import KernelReport
 from tile2triton.module_cache import write_module
@@ -14,7 +15,11 @@ from tile2triton.targets import target
 
 @dataclass(frozen=True)
 class Explained:
-    """One kernel on one target. `options` are those of the launch, `problem` is why it failed."""
+    """One kernel on one target. `options` are those of the launch, `problem` is why it failed.
+
+    `patches` are those that no hint asked for, and what became of them; `accesses` are those to
+    shared memory, and `stock_accesses` those without patches, empty where there are none.
+    """
 
     kernel: str
     target: str
@@ -28,17 +33,29 @@ class Explained:
     problem: str
     tiles: Tiles
     hints: tuple[Hint, ...]
+    patches: Mapping[str, str] = field(default_factory=dict)
+    accesses: tuple[Access, ...] = ()
+    stock_accesses: tuple[Access, ...] = ()
 
     def to_data(self) -> dict[str, Any]:
         """As it is written in JSON."""
         return asdict(self)
 
 
-def explained(text: str, facts: Facts, reports: list[KernelReport]) -> list[Explained]:
-    """What is said of each kernel of an emitted module, compiled with listings."""
+def explained(
+    text: str,
+    facts: Facts,
+    reports: Sequence[KernelReport],
+    stock: Sequence[KernelReport] = (),
+) -> list[Explained]:
+    """What is said of each kernel of an emitted module, compiled with listings.
+
+    `stock` are the reports of the kernels compiled without patches, where there are any.
+    """
     path = str(write_module(text, facts.name))
     made = []
-    for launch, report in zip(facts.launches, reports, strict=True):
+    patched = {patch.kernel for patch in facts.patches}
+    for launch, report, plain in zip(facts.launches, reports, stock or reports, strict=True):
         goal = target(report.target)
         listing = report.listing
         tiles = Tiles((), (), ())
@@ -59,6 +76,13 @@ def explained(text: str, facts: Facts, reports: list[KernelReport]) -> list[Expl
                 problem="" if report.problem is None else report.problem.render(),
                 tiles=tiles,
                 hints=tuple(judged_hints(facts, report, tiles)),
+                patches=unasked_patches(listing.get("patches", "")),
+                accesses=accesses_of(listing.get("ttgir", "")),
+                stock_accesses=(
+                    accesses_of(plain.listing.get("ttgir", ""))
+                    if stock and report.kernel in patched
+                    else ()
+                ),
             )
         )
     return made

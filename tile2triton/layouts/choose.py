@@ -102,6 +102,8 @@ def cheapest(
     """
     judge = _Judge(own, parts, target)
     best, after = own, judge.own_cost
+    if after.wavefronts == after.ideal:
+        return own, after, after
     seen = {_key(own, shape)}
     for other in candidates(own, [part.use for part in parts], shape, bits, target):
         key = _key(other, shape)

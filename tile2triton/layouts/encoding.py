@@ -12,6 +12,8 @@ class Encoding(Protocol):
     def linear(self, shape: tuple[int, ...]) -> LinearLayout:
         """From registers, lanes, warps and blocks, or from offsets and blocks, to coordinates."""
 
+    def __hash__(self) -> int: ...
+
 
 def dimensions(shape: Iterable[int]) -> dict[str, int]:
     """The outputs of the layout of a tensor: dim0, dim1, …"""

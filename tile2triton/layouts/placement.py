@@ -1,5 +1,6 @@
 """Where in shared memory the registers of a tensor go: byte addresses for lanes and warps."""
 
+import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -62,11 +63,17 @@ def place(
     corner: tuple[int, ...] | None = None,
 ) -> Placement:
     """Where a tensor of `shape` goes in a buffer, or in the view at `corner` of a `whole` one."""
-    storage = memory.linear(whole or shape)
-    held = registers.linear(shape)
+    storage = _linear(memory, whole or shape)
+    held = _linear(registers, shape)
     held = LinearLayout(held.inputs, storage.outputs)
     offsets = held.after_inverse_of(storage)
     return Placement(offsets, memory, bits, _start(storage, corner))
+
+
+@functools.lru_cache(maxsize=256)
+def _linear(encoding: Encoding, shape: tuple[int, ...]) -> LinearLayout:
+    """Inference asks for the same ones again and again."""
+    return encoding.linear(shape)
 
 
 def _start(storage: LinearLayout, corner: tuple[int, ...] | None) -> int:

@@ -75,7 +75,10 @@ def sections(name: str, kernel: CompiledKernel, target: str) -> list[Section]:
     return [
         _section(name, one, program, made, plain, made.report.kernel in patched)
         for one, made, plain in zip(
-            explained(texts[0], facts, reports[:count]), ours, stock, strict=True
+            explained(texts[0], facts, reports[:count], reports[-count:]),
+            ours,
+            stock,
+            strict=True,
         )
     ]
 
