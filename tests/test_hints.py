@@ -202,7 +202,11 @@ def test_policies_are_patches_where_triton_does_otherwise(
     kernel, found = outcomes(product(policy=policy, threads=threads), target)
     (said,) = [value for key, value in found.items() if "policy=" in key]
     assert said[0] == POLICIES[target, threads, policy][is_there]
-    patches = [(one.kind, one.anchor, one.arguments) for one in kernel.lowered_facts.patches]
+    patches = [
+        (one.kind, one.anchor, one.arguments)
+        for one in kernel.lowered_facts.patches
+        if one.construct
+    ]
     wanted = [("gemm_warps", "c", (("policy", policy),))] if said[0] == "patch" else []
     assert patches == wanted
 
@@ -338,6 +342,20 @@ def test_layouts_of_shared_tiles_are_native_patches_or_refused(all_patches, layo
         offsets = dict(patches[0].arguments)["offsets"]
         assert offsets[:12] == (0, 1, 0, 2, 0, 4, 0, 8, 0, 16, 0, 32)
         assert offsets[12:] == (1, 16, 2, 32, 4, 0, 8, 0, 16, 0)
+
+
+def test_a_layout_that_is_asked_for_is_not_overruled_by_inference(all_patches):
+    kinds = {
+        layout: {
+            one.kind
+            for one in tile2triton.transpile(
+                product(layout=layout), target="hip:gfx950"
+            ).lowered_facts.patches
+        }
+        for layout in (None, padded)
+    }
+    assert kinds[padded] == {"shared_layout"}
+    assert "shared_layout" not in kinds[None]
 
 
 def test_a_tile_that_is_not_loaded_ahead_has_no_layout_to_patch(all_patches):

@@ -62,7 +62,9 @@ def settle(tree: ast.Module, facts: Facts, schedule: Schedule) -> None:
         _settle_request(request, kernels[request.block], facts.launches[request.block], facts)
     for kernel, launch in zip(kernels, facts.launches, strict=True):
         facts.patches += turned_operands(kernel, launch.num_warps, facts)
-        facts.patches += inferred_layouts(kernel, facts)
+        asked = [one.kernel for one in facts.patches if one.kind == "shared_layout"]
+        # What the user says of a layout is not to be overruled.
+        facts.patches += inferred_layouts(kernel, facts) if kernel.name not in asked else ()
     facts.hint_report.sort(key=lambda one: (one.filename, one.line))
 
 
