@@ -505,6 +505,57 @@ def test_annotations_are_options_where_the_target_has_them(target, options):
     assert len(kernel.lowered_facts.hint_report) == 4
 
 
+@tile2triton.kernel
+@T.mma_version(2)
+@T.direct_to_lds()
+def plain_product(A, B):
+    return T.gemm(A, B, transpose_B=False)
+
+
+@tile2triton.kernel
+@T.mma_version(2)
+@T.direct_to_lds()
+def doubled_elements(A, B):
+    return A + B
+
+
+@pytest.mark.parametrize(
+    ("target", "kind", "refusals"),
+    [
+        ("cuda:90", "mma_version", ["asynchronous copies by themselves"]),
+        ("hip:gfx942", "direct_to_lds", ["only Hopper has matrix instructions of two kinds"]),
+        ("cuda:80", "", ["asynchronous copies by themselves", "only Hopper has"]),
+    ],
+)
+def test_annotations_are_patches_where_the_target_takes_them(target, kind, refusals):
+    shapes = {"A": T.Tensor((256, 256), "float16"), "B": T.Tensor((256, 256), "float16")}
+    facts = tile2triton.transpile(plain_product, target=target, **shapes).lowered_facts
+    assert [one.kind for one in facts.patches if one.construct] == [kind] * bool(kind)
+    refused = [one.detail for one in facts.hint_report if one.how == "none"]
+    assert len(refused) == len(refusals)
+    assert all(any(word in detail for detail in refused) for word in refusals)
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [("cuda:90", "no matrix products"), ("hip:gfx942", "no load of the kernel runs ahead")],
+)
+def test_annotations_say_what_a_kernel_lacks_for_them(target, reason):
+    shapes = {"A": T.Tensor((256, 256), "float16"), "B": T.Tensor((256, 256), "float16")}
+    facts = tile2triton.transpile(doubled_elements, target=target, **shapes).lowered_facts
+    assert facts.patches == []
+    assert any(reason in one.detail for one in facts.hint_report if one.how == "none")
+
+
+@pytest.mark.parametrize(
+    ("annotate", "words"),
+    [(lambda: T.mma_version(3), "version 2, mma.sync, not 3"), (lambda: T.mma_version("2"), "'2'")],
+)
+def test_other_versions_of_matrix_instructions_are_refused(annotate, words):
+    with pytest.raises(tile2triton.TileError, match=words):
+        tile2triton.kernel(annotate()(lambda A, B: T.gemm(A, B)))
+
+
 def test_the_rest_of_a_schedule_is_in_the_report():
     scheduled = product().scheduled(Schedule(warps=8, pipeline=3, registers=128))
     kernel, found = outcomes(scheduled, "cuda:80")

@@ -145,6 +145,24 @@ def test_matrix_instructions_have_the_size_that_is_asked_for(target, size):
     assert all(f"_{size}x{size}x" in name for name in row.instructions)
 
 
+def test_hopper_multiplies_by_mma_sync_where_it_is_asked_for():
+    plain, _ = compiled(wide(), "cuda:90", **SHAPES)
+    older, _ = compiled(wide(T.mma_version(2)), "cuda:90", **SHAPES)
+    assert "wgmma" in plain.instructions and "mma.sync" not in plain.instructions
+    assert "mma.sync" in older.instructions and "wgmma" not in older.instructions
+    (said,) = [one for one in older.hints if one.construct == "T.mma_version(2)"]
+    assert said.how == "patch"
+
+
+def test_loads_pass_registers_by_where_it_is_asked_for():
+    plain, _ = compiled(wide(), "hip:gfx942", **SHAPES)
+    direct, _ = compiled(wide(T.direct_to_lds()), "hip:gfx942", **SHAPES)
+    to_lds = {"buffer_load to lds", "global_load to lds"}
+    assert not to_lds & plain.instructions.keys()
+    assert to_lds & direct.instructions.keys()
+    assert direct.instructions.get("ds_write", 0) < plain.instructions["ds_write"]
+
+
 def test_operands_are_packed_on_gfx942():
     @tile2triton.kernel(out_idx=[2])
     def made(pack=1):

@@ -40,12 +40,14 @@ def test_every_option_of_a_launch_is_what_something_becomes():
 
 
 def test_annotations_that_are_options_have_rows():
-    for name in ("registers", "ctas", "waves_per_eu", "matrix_instruction"):
+    names = ("registers", "ctas", "waves_per_eu", "matrix_instruction")
+    for name in (*names, "mma_version", "direct_to_lds"):
         assert name in BY_NAME
         assert f"T.{name}(" in WRITTEN
 
 
 def test_patches_of_hints_are_kinds_of_patches():
     of_hints = {"gemm_warps", "load_latency", "pipeline_schedule", "shared_layout"}
+    of_hints |= {"mma_version", "direct_to_lds"}
     assert all(f"`{kind}`" in BECOMES for kind in of_hints)
     assert patch_kinds() & of_hints

@@ -7,6 +7,7 @@ from rewrites.hint_notes import note, outcome
 from rewrites.schedule import Schedule
 from rewrites.tree import kernels_of
 from tile2triton.hints.inferred_layouts import inferred_layouts
+from tile2triton.hints.kernel_patches import KERNEL_PATCHES, ask_for
 from tile2triton.hints.launch_options import OPTIONS, set_option
 from tile2triton.hints.layouts import layout_requests
 from tile2triton.hints.loops import loop_requests
@@ -44,7 +45,7 @@ def forget(facts: Facts) -> None:
 def settle(tree: ast.Module, facts: Facts, schedule: Schedule) -> None:
     """Fill `facts.patches`, the launches' options and `facts.hint_report`."""
     kernels = kernels_of(tree)
-    _set_schedule(facts, schedule)
+    _set_schedule(kernels, facts, schedule)
     for hint in facts.written_hints:
         blocks = [at for at, one in enumerate(kernels) if one.lineno == hint.kernel_line]
         if not blocks:
@@ -68,13 +69,17 @@ def settle(tree: ast.Module, facts: Facts, schedule: Schedule) -> None:
     facts.hint_report.sort(key=lambda one: (one.filename, one.line))
 
 
-def _set_schedule(facts: Facts, schedule: Schedule) -> None:
+def _set_schedule(kernels: list[ast.FunctionDef], facts: Facts, schedule: Schedule) -> None:
     """Options of the launches, and what other passes have made of the rest of the schedule."""
     for name, value in schedule.options.items():
         node = schedule.node(f"options.{name}", ast.Pass())
-        construct = f"T.{_ANNOTATIONS.get(name, name)}({value})"
-        for launch in facts.launches:
-            how, detail = set_option(facts, launch, name, value)
+        is_flag = name in KERNEL_PATCHES and not KERNEL_PATCHES[name].argument
+        construct = f"T.{_ANNOTATIONS.get(name, name)}({'' if is_flag else value})"
+        for kernel, launch in zip(kernels, facts.launches, strict=True):
+            if name in KERNEL_PATCHES:
+                how, detail = ask_for(facts, kernel, name, value, node, construct)
+            else:
+                how, detail = set_option(facts, launch, name, value)
             note(facts, node, construct, how, detail)
     for key, node in schedule.nodes.items():
         field, _, part = key.partition(".")

@@ -56,6 +56,19 @@ GROUPS = (
                 becomes=("`matrix_instr_nonkdim=16` at the launch: tiles of 16 by 16, or 32 by 32"),
             ),
             HintRow(
+                written="`T.mma_version(2)` above a kernel",
+                targets="sm_90",
+                becomes="the patch `mma_version`: mma.sync in the place of wgmma",
+            ),
+            HintRow(
+                written="`T.direct_to_lds()` above a kernel",
+                targets="AMD",
+                becomes=(
+                    "the patch `direct_to_lds`: loads that run ahead write to shared memory "
+                    "without registers on their way; Triton 3.9 does so on gfx950 by itself"
+                ),
+            ),
+            HintRow(
                 written=(
                     "`T.set_max_nreg(n, …)`, `T.inc_max_nreg(n)`, `T.dec_max_nreg(n)` for "
                     "all threads"

@@ -67,6 +67,14 @@ def matrix_instruction(size: Any) -> Any:
     """AMD's matrix instructions make tiles of 16 by 16 or 32 by 32 elements."""
 
 
+def mma_version(version: Any) -> Any:
+    """Which matrix instructions Hopper takes: 2 is mma.sync, in the place of wgmma."""
+
+
+def direct_to_lds() -> Any:
+    """AMD's loads that run ahead in loops write to shared memory directly, not by registers."""
+
+
 class WrongHintError(Exception):
     """What is wrong with a hint's arguments: a message and what to write instead."""
 
@@ -212,6 +220,20 @@ def _read_matrix_instruction(size: Any) -> dict[str, Any]:
     return {"options": {"matrix_instr_nonkdim": number}}
 
 
+def _read_mma_version(version: Any) -> dict[str, Any]:
+    number = _number("the version of matrix instructions", version, 1, "write T.mma_version(2)")
+    if number != 2:
+        raise WrongHintError(
+            f"what can be asked for is version 2, mma.sync, not {number}",
+            "write T.mma_version(2), or leave it out: Triton takes the newest",
+        )
+    return {"options": {"mma_version": number}}
+
+
+def _read_direct_to_lds() -> dict[str, Any]:
+    return {"options": {"direct_to_lds": 1}}
+
+
 HINTS = (
     Hint(
         parallel,
@@ -274,6 +296,18 @@ HINTS = (
         _read_matrix_instruction,
         operands="`matrix_instr_nonkdim` of the launch",
         kernels="`matrix_instr_nonkdim` of the launch",
+    ),
+    Hint(
+        mma_version,
+        _read_mma_version,
+        operands="a patch of what Triton compiles",
+        kernels="a patch of what Triton compiles",
+    ),
+    Hint(
+        direct_to_lds,
+        _read_direct_to_lds,
+        operands="a patch of what Triton compiles",
+        kernels="a patch of what Triton compiles",
     ),
 )
 

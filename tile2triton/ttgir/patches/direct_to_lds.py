@@ -1,7 +1,7 @@
 """Loads that loops run ahead write to AMD's LDS directly, and take no registers on their way.
 
 Triton has a variable of the environment for that, for all kernels of a process. This is for all
-loads of one kernel; the patch names one of them.
+loads of one kernel; the patch may name one of them.
 """
 
 from dataclasses import replace
@@ -29,7 +29,8 @@ def _load_directly(request: Request, chip: Chip, steps: list[Step], site: Site) 
     if "add_pipeline" not in names:
         # The first of Triton's two lists only names the layouts.
         return steps
-    site.count("load", request.anchor)
+    if request.anchor:
+        site.count("load", request.anchor)
     if _COALESCE in names:
         raise RefusedError(f"Triton does so on {chip} by itself")
     expect(names.count("add_pipeline"), 1, "passes that pipeline loops")

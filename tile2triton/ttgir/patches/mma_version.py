@@ -1,6 +1,7 @@
 """Which matrix instructions Hopper uses: `{"version": 2}` takes mma.sync in the place of wgmma.
 
-Triton chooses by the chip that a module names, for all its products: they must all be named.
+Triton chooses by the chip that a module names, for all its products: they must all be named, or the
+request is for the kernel as a whole.
 """
 
 from functools import partial
@@ -22,9 +23,13 @@ def edits(request: Request, chip: Chip) -> tuple[Edit, ...]:
 
 
 def _name_ampere(request: Request, module: Module, site: Site) -> None:
-    site.count("dot", request.anchor)
-    others = {name for kind, name in site.operations if kind == "dot"} - {request.anchor}
-    if others:
+    products = {name for kind, name in site.operations if kind == "dot"}
+    if not products:
+        raise RefusedError("the kernel has no products")
+    if request.anchor:
+        site.count("dot", request.anchor)
+    others = products - {request.anchor}
+    if request.anchor and others:
         raise RefusedError(f"it would change the product `{min(others)}`, too")
     set_module_text(module, "ttg.target", "cuda:80")
 

@@ -1,0 +1,59 @@
+"""Annotations that become patches of a whole kernel: where each is legal, and what it asks for."""
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rewrites.facts import Facts, Patch
+from tile2triton.hints.anchors import anchors_of, products_in
+from tile2triton.targets import Target, target
+
+
+@dataclass(frozen=True)
+class KernelPatch:
+    """One annotation: `argument` is what its number is called, "" where it has none.
+
+    `refusal` says why a kernel on a target does not take it, or nothing where it does.
+    """
+
+    kind: str
+    argument: str
+    refusal: Callable[[Target, ast.FunctionDef], str]
+
+
+def _mma_version(goal: Target, kernel: ast.FunctionDef) -> str:
+    if goal.name != "cuda:90":
+        return "only Hopper has matrix instructions of two kinds that Triton makes"
+    return "" if products_in(kernel) else "the kernel has no matrix products"
+
+
+def _direct_to_lds(goal: Target, kernel: ast.FunctionDef) -> str:
+    if goal.backend != "hip":
+        return "loads that run ahead are asynchronous copies by themselves"
+    loads = [one for found in anchors_of(kernel).values() for one in found]
+    if any(one.kind != "dot" and one.runs_ahead for one in loads):
+        return ""
+    return "no load of the kernel runs ahead: write T.Pipelined(…, num_stages=2)"
+
+
+KERNEL_PATCHES = {
+    one.kind: one
+    for one in (
+        KernelPatch("mma_version", "version", _mma_version),
+        KernelPatch("direct_to_lds", "", _direct_to_lds),
+    )
+}
+
+
+def ask_for(
+    facts: Facts, kernel: ast.FunctionDef, name: str, value: int, node: ast.AST, construct: str
+) -> tuple[str, str]:
+    """Ask for a patch where it is legal; what became of the annotation, and the words for it."""
+    row = KERNEL_PATCHES[name]
+    refusal = row.refusal(target(facts.target), kernel)
+    if refusal:
+        return "none", refusal
+    line, filename = getattr(node, "lineno", 0), getattr(node, "filename", "")
+    said = ((row.argument, value),) if row.argument else ()
+    facts.patches.append(Patch(row.kind, "", kernel.name, construct, line, said, filename))
+    return "patch", f"`{row.kind}` of the kernel"
