@@ -21,8 +21,10 @@ with open(sys.argv[1] + ".new", "w") as file:
 os.rename(sys.argv[1] + ".new", sys.argv[1])
 sum(1 for _ in iter(int, 1))
 """
+# A shell's background jobs, and what they start, ignore SIGINT.
 PARENT = """\
-import os, sys
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from tile2triton.family import Family
 with Family([sys.executable, "-S", sys.argv[1], sys.argv[2]], os.environ) as family:
     family.process.wait()
