@@ -10,7 +10,7 @@ from tile2triton.explaining.accesses import Access
 PLACE = "tests/kernels/gemm.py:gemm"
 SETS = ("M=256", "N=256", "K=256", "block_N=128", "block_K=32", "transpose_B=True")
 
-pytestmark = pytest.mark.compile
+pytestmark = [pytest.mark.compile, pytest.mark.slow]
 
 
 def told(capsys: pytest.CaptureFixture[str], target: str, *more: str) -> dict[str, list[str]]:

@@ -349,6 +349,7 @@ def test_the_program_is_all_around_what_kernels_are_made_of(kernels):
     assert own["return main"] == ()
 
 
+@pytest.mark.slow
 @pytest.mark.compile
 def test_a_page_shows_each_kernel_of_a_file(kernels, tmp_path, capsys):
     out = tmp_path / "page.html"
