@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 from tile2triton.layouts import machines
+from tile2triton.layouts.attributes import read_attribute
 from tile2triton.layouts.between import Passage, Traffic, best_passage, traffic
 from tile2triton.layouts.blocked import Blocked
 from tile2triton.layouts.generic_linear import GenericLinear
 from tile2triton.layouts.linear import LinearLayout
 from tile2triton.layouts.nvmma_shared import NvmmaShared
+from tile2triton.layouts.reading import encoding_of
 from tile2triton.layouts.swizzled_shared import SwizzledShared
+from tile2triton.layouts.writing import written
 
 # Tiles of K by N, element bits, swizzles of what TMA writes and of what wgmma reads.
 TILES = [((32, 128), 32, 128, 128), ((64, 128), 8, 128, 64), ((128, 64), 8, 64, 128)]
@@ -127,3 +130,8 @@ def test_tiles_with_fewer_elements_than_threads_have_no_best_registers() -> None
     plain = SwizzledShared(1, 1, 1, (1, 0)).linear((16, 16))
     assert best_passage(plain, plain, 16, 8) is not None
     assert best_passage(plain, plain, 16, 16) is None
+
+
+def test_registers_are_read_as_they_are_written() -> None:
+    layout = GenericLinear(((0, 1), (2, 0)), ((1, 0), (0, 4)), ((0, 2),))
+    assert encoding_of(read_attribute(written(layout)), {}) == layout

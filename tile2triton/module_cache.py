@@ -1,12 +1,12 @@
 """Emitted modules as real files: written once, found again by content, safe among processes."""
 
 import hashlib
-import os
 import tempfile
 import threading
 import warnings
 from pathlib import Path
 
+from .cache_files import write_cached
 from .environment import CACHE_DIR, cache_directory
 
 _LOCK = threading.Lock()
@@ -30,21 +30,12 @@ def write_module(text: str, name: str) -> Path:
 
 
 def _written(path: Path, text: str) -> Path:
-    data = text.encode()
     try:
-        if path.read_bytes() == data:
+        if path.read_bytes() == text.encode():
             return path
     except FileNotFoundError:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    # Readers see the old file or the whole new one, never a part.
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+        pass
+    write_cached(path, text)
     return path
 
 

@@ -1,10 +1,10 @@
-"""Encodings of shared memory as TTGIR writes them, for text that replaces an alias."""
+"""Encodings as TTGIR writes them, for text that replaces an alias."""
 
 from functools import singledispatch
 
 from .encoding import Encoding
 from .errors import layout_error
-from .generic_linear import SharedLinear
+from .generic_linear import GenericLinear, SharedLinear
 from .linear import Bases
 from .nvmma_shared import NvmmaShared
 from .padded_shared import PaddedShared
@@ -15,7 +15,9 @@ from .swizzled_shared import SwizzledShared
 def written(encoding: Encoding) -> str:
     """The attribute, which both Triton 3.6 and 3.9 read; raises LayoutError for other encodings."""
     raise layout_error(
-        "T2T929", "only layouts of shared memory are written", type(encoding).__name__
+        "T2T929",
+        "only layouts of shared memory and linear ones of registers are written",
+        type(encoding).__name__,
     )
 
 
@@ -49,6 +51,17 @@ def _padded(encoding: PaddedShared) -> str:
         f"{_blocks(encoding.blocks)}"
     )
     return f"#ttg.padded_shared<[{gaps}] {{{inside}}}>"
+
+
+@written.register
+def _registers(encoding: GenericLinear) -> str:
+    inputs = (
+        ("register", encoding.registers),
+        ("lane", encoding.lanes),
+        ("warp", encoding.warps),
+        ("block", encoding.blocks),
+    )
+    return f"#ttg.linear<{{{', '.join(f'{name} = {_bases(bases)}' for name, bases in inputs)}}}>"
 
 
 @written.register

@@ -6,16 +6,14 @@ kernel as Triton first writes it, the patches, the chip, the options and the ver
 
 import base64
 import hashlib
-import os
 import pickle
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 import triton
 
+from ..cache_files import write_cached
 from ..environment import PATCH_SECONDS, cache_directory
 from ..targets import TARGETS
 from ..worker_process import WorkerProcess
@@ -54,7 +52,9 @@ def try_patches(text: str, requests: Sequence[Request], target: Any, options: An
         return Outcome((), dict.fromkeys(range(len(requests)), reason))
     if outcome.before:
         # Else the kernel itself did not compile, or not in time; another day it may.
-        _keep(path, outcome.to_json(requests))
+        with suppress(OSError):
+            # Where it cannot be kept, the next process tries again.
+            write_cached(path, outcome.to_json(requests))
     return outcome
 
 
@@ -140,13 +140,3 @@ def _shared_memory(target: Any) -> int:
     known = {(row.backend, row.arch): row.shared_memory for row in TARGETS}
     # A chip that is not in the table is asked when the kernel is loaded.
     return known.get((target.backend, target.arch), 1 << 30)
-
-
-def _keep(path: Path, text: str) -> None:
-    """Readers see a whole file or none. Where none can be written, the next process tries again."""
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-        os.replace(temporary, path)

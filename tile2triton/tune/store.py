@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tile2triton.cache_files import write_cached
 from tile2triton.environment import cache_directory, is_caching
 from tile2triton.tune.configs import Config
 from tile2triton.tune.report import Row, TuningReport
@@ -71,14 +70,8 @@ def write(key: str, stored: Stored) -> None:
             for row in report.rows
         ],
     }
-    path = _path(key)
     with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Readers see the old file or the whole new one, never a part.
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            json.dump(record, stream, indent=1)
-        os.replace(temporary, path)
+        write_cached(_path(key), json.dumps(record, indent=1))
 
 
 def _path(key: str) -> Path:

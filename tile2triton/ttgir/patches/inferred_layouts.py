@@ -23,14 +23,14 @@ def edits(request: Request, chip: Chip) -> tuple[Edit, ...]:
     target = f"{'cuda' if chip.is_nvidia else 'hip'}:{chip.arch}"
 
     def run(module: Module, site: Site) -> str:
-        return _laid_out(Listing(module), str(module), target)
+        return _laid_out(Listing(module), target)
 
     return (Edit("end:make_ttgir", run),)
 
 
-def _laid_out(listing: Listing, text: str, target: str) -> str:
+def _laid_out(listing: Listing, target: str) -> str:
     try:
-        found = [choice for choice in choose(text, target) if _is_worth_it(choice)]
+        found = [choice for choice in choose(str(listing), target) if _is_worth_it(choice)]
     except LayoutError as error:
         raise RefusedError(f"its layouts are not known: {error}") from error
     done = [choice for choice in found if _is_laid_out(listing, choice)]

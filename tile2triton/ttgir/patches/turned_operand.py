@@ -17,6 +17,7 @@ from ...layouts.linear import Bases
 from ...layouts.parse import Module as Text
 from ...layouts.parse import Operation, parse
 from ...layouts.tensor_types import TensorType
+from ...layouts.writing import written
 from ..patching import Chip, Edit, Kind, Module, RefusedError, Request, Site, expect
 
 _ALIAS = "#turned_operand"
@@ -63,7 +64,7 @@ def relaid(text: str, anchor: str, loads: int, given: GenericLinear | None = Non
     lines = text.split("\n")
     definitions: dict[str, str] = {}
     for load, store in turns:
-        layout = _written(given or _better(module, load, store))
+        layout = written(given or _better(module, load, store))
         alias = definitions.setdefault(layout, f"{_ALIAS}_{anchor}_{len(definitions)}")
         own = f"#{module.alias(load.types[-1])}>"
         # Of the load it is the last type, of the store the first one.
@@ -100,13 +101,6 @@ def _better(module: Text, load: Operation, store: Operation) -> GenericLinear:
     if found is None or found.cost[0] >= sum(own):
         raise RefusedError("Triton's own registers cost as little")
     return found.registers
-
-
-def _written(layout: GenericLinear) -> str:
-    """The layout as TTGIR writes it."""
-    bases = {"register": layout.registers, "lane": layout.lanes, "warp": layout.warps, "block": ()}
-    said = ", ".join(f"{name} = {[list(one) for one in each]}" for name, each in bases.items())
-    return f"#ttg.linear<{{{said}}}>"
 
 
 def _replaced(text: str, own: str, alias: str) -> str:
