@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from rewrites.facts import Facts, HintOutcome
 from tile2triton.emit.patches import said_in_module
@@ -64,6 +65,11 @@ def _patches(text: str) -> dict[str, _Verdict]:
     return {key: _Verdict(tuple(said), before, after) for key, said in reasons.items()}
 
 
+def patch_name(patch: Mapping[str, Any]) -> str:
+    """A patch of a compile's metadata, as reports call it."""
+    return f"{patch['kind']} of {patch['anchor'] or 'the kernel'}"
+
+
 def unasked_patches(text: str) -> dict[str, str]:
     """The patches that no hint asked for, and what the compiler said became of them."""
     if not text:
@@ -71,7 +77,7 @@ def unasked_patches(text: str) -> dict[str, str]:
     given = json.loads(text)
     changed = _changed(given["before"], given["after"])
     return {
-        f"{one['kind']} of {one['anchor'] or 'the kernel'}": (
+        patch_name(one): (
             f"applied: {changed}" if one["applied"] else f"not applied: {one['reason']}"
         )
         for one in given["patches"]

@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tile2triton.explaining.hints import Hint, counted, kept, warps_said
+from tile2triton.explaining.hints import Hint, counted, kept, patch_name, warps_said
 from tile2triton.explaining.page.listings import line_id
 from tile2triton.explaining.page.markup import Html, element, together
 from tile2triton.explaining.printed import HOW, shape_said, size_said
@@ -36,7 +36,7 @@ def patch_tables(patches: str) -> Iterator[Html]:
     given = json.loads(patches)
     rows = [
         (
-            f"{one['kind']} of {one['anchor']}",
+            patch_name(one),
             ", ".join(f"{key}={value}" for key, value in one["arguments"].items()),
             one["construct"],
             "applied" if one["applied"] else f"not applied: {one['reason']}",
