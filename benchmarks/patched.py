@@ -120,7 +120,7 @@ def measure(name: str, variants: Sequence[str]) -> list[Row]:
     for variant, call in calls.items():
         row = rows[variant]
         first = call(*inputs)
-        row.error = relative_error(first, expected)
+        row.error = relative_error(case.part(first), expected)
         row.moved = sum(not torch.equal(call(*inputs), first) for _ in range(REPEATS))
         if row.error > case.tolerance or row.moved:
             row.excluded = f"wrong: error {row.error:.1e}, {row.moved} of {REPEATS} moved"

@@ -8,8 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmarks.contest import Inputs
+from benchmarks.contest import Inputs, whole
+from benchmarks.workloads import dequantized_gemm as dequantized
+from benchmarks.workloads import mamba2
 from benchmarks.workloads.attention import exact_attention
+from tests.kernels.chunk_scan import chunk_scan
+from tests.kernels.dequantized_gemm import dequantized_gemm
 from tests.kernels.flash_attention import flash_attention
 from tests.kernels.gemm import gemm
 from tests.kernels.linear_attention import linear_attention
@@ -24,7 +28,7 @@ class Case:
     """`work` is in operations; `variants` are sets of patches, by a name for each.
 
     `reference` is computed in float32 or wider; `tolerance` bounds the relative error in the
-    Frobenius norm.
+    Frobenius norm, of the `part` that the reference covers.
     """
 
     name: str
@@ -34,6 +38,7 @@ class Case:
     work: float
     variants: dict[str, tuple[Wanted, ...]]
     tolerance: float = 5e-3
+    part: Callable[[Tensor], Tensor] = whole
 
 
 def matrices(dtype: torch.dtype, size: int, transpose_b: bool = False) -> Inputs:
@@ -127,6 +132,33 @@ def chunks_case(variants: dict[str, tuple[Wanted, ...]]) -> Case:
     )
 
 
+def mamba_case(name: str, variants: dict[str, tuple[Wanted, ...]], **given: Any) -> Case:
+    """The chunk scan, of which the reference covers the last batch."""
+    return Case(
+        name=name,
+        kernel=partial(transpile, chunk_scan, target=TARGET, **mamba2.SIZES, **given),
+        inputs=mamba2.scan_inputs,
+        reference=mamba2.scan_reference,
+        part=mamba2.one_batch,
+        work=mamba2.TOKENS * (mamba2.CHUNK / 2 + mamba2.STATE),
+        variants=variants,
+    )
+
+
+def dequantized_case(name: str, rows: int, variants: dict[str, tuple[Wanted, ...]]) -> Case:
+    width = dequantized.K
+    sizes = {"M": rows, "N": dequantized.N, "K": width, "bytes_K": width // 2}
+    groups = width // dequantized.GROUP
+    return Case(
+        name=name,
+        kernel=partial(transpile, dequantized_gemm, target=TARGET, groups=groups, **sizes),
+        inputs=partial(dequantized.inputs, rows),
+        reference=dequantized.reference,
+        work=2.0 * rows * dequantized.N * width,
+        variants=variants,
+    )
+
+
 def policy(anchor: str, name: str) -> Wanted:
     return "gemm_warps", anchor, {"policy": name}
 
@@ -207,6 +239,34 @@ CASES = (
             "o FullCol": (policy("o", "FullCol"),),
             "state FullCol": (policy("state", "FullCol"),),
         }
+    ),
+    mamba_case(
+        "chunk scan fp16",
+        {
+            "X 3 stages, CB 2": (stages("X_shared", 3),),
+            "CB 3 stages, X 2": (stages("CB_shared", 3),),
+            "sums and dt 3 stages": (stages("dA_k", 3), stages("dt_k", 3)),
+            "X swizzled by 64 bytes": (swizzled("X_shared", 64),),
+        },
+    ),
+    mamba_case(
+        "chunk scan fp16, 8 warps",
+        {
+            "acc FullCol": (policy("acc", "FullCol"),),
+            "X 3 stages, CB 2": (stages("X_shared", 3),),
+        },
+        **{"block_M": 128, "threads": 256},
+    ),
+    dequantized_case(
+        "int4 GEMM fp16",
+        4096,
+        {
+            "A 4 stages, W 3": (stages("A_shared", 4),),
+            "W 4 stages, A 3": (stages("W_shared", 4),),
+            "A 2 stages, W 3": (stages("A_shared", 2),),
+            "W 2 stages, A 3": (stages("W_shared", 2),),
+            "C FullCol": (policy("C_local", "FullCol"),),
+        },
     ),
 )
 BY_NAME = {case.name: case for case in CASES}

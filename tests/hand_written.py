@@ -12,9 +12,11 @@ from torch import Tensor
 from benchmarks.triton_kernels import (
     attention,
     attention_pointers,
+    dequantized_gemm,
     elementwise,
     gemm,
     linear_attention,
+    mamba2,
     rows,
     selective_scan,
     split_k_gemm,
@@ -81,7 +83,31 @@ def others() -> Iterator[tuple[str, Tensor, Tensor]]:
     q, k, v = random(2, 43, 2, 32), random(2, 43, 2, 32), random(2, 43, 2, 48)
     found = linear_attention.linear_attention(q, k, v, CHUNK=16, BLOCK_V=32, **OPTIONS)
     yield "linear attention", found, oracles.linear_attention(q, k, v)
+    yield from quantized()
+    yield from chunks()
     yield from scans()
+
+
+def quantized() -> Iterator[tuple[str, Tensor, Tensor]]:
+    a, w = random(40, 64), torch.randint(256, (48, 32), dtype=torch.uint8)
+    scales = random(48, 2)
+    tile = {"BLOCK_M": 16, "BLOCK_N": 32, "BLOCK_K": 32, **OPTIONS}
+    for left in (False, True):
+        found = dequantized_gemm.dequantized_gemm(a, w, scales, LEFT=left, **tile)
+        yield "4-bit integers", found, oracles.dequantized_gemm(a, w, scales)
+
+
+def chunks() -> Iterator[tuple[str, Tensor, Tensor]]:
+    batch, chunks, chunk, heads, dim, state = 2, 2, 32, 4, 32, 16
+    x, b = random(batch, chunks * chunk, heads, dim), random(batch, chunks * chunk, 2, state)
+    dt = torch.rand(batch, heads, chunks, chunk)
+    sums = -dt.cumsum(-1)
+    tile = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 16, **OPTIONS}
+    found = mamba2.chunk_state(b, x, dt, sums, **tile)
+    yield "chunk state", found, oracles.chunk_state(b, x, dt, sums)
+    cb, states = random(batch, chunks, 2, chunk, chunk), random(batch, chunks, heads, dim, state)
+    given = (cb, x, dt, sums, b, states, torch.randn(heads))
+    yield "chunk scan", mamba2.chunk_scan(*given, **tile), oracles.chunk_scan(*given)
 
 
 def scans() -> Iterator[tuple[str, Tensor, Tensor]]:

@@ -41,13 +41,15 @@ class Case:
         return self.name
 
     def inputs(self, device: str = "cpu") -> tuple[Tensor, ...]:
-        """Random, the same for each call: small integers, or normally distributed floats."""
+        """Random, the same for each call: small integers, any bytes, or normal floats."""
         generator = torch.Generator().manual_seed(len(self.name))
         result = []
         for index, shape in enumerate(self.shapes):
             dtype = getattr(torch, self.dtypes.get(index, self.dtype))
             if dtype.is_floating_point:
                 values = torch.randn(shape, generator=generator)
+            elif dtype == torch.uint8:
+                values = torch.randint(256, shape, generator=generator)
             else:
                 values = torch.randint(-8, 8, shape, generator=generator)
             result.append(values.to(dtype).to(device))

@@ -78,3 +78,49 @@ def selective_scan(x: Tensor, delta: Tensor, rates: Tensor, b: Tensor, c: Tensor
         state = torch.exp(delta[:, t, :, None] * rates) * state + added
         rows.append((state * c[:, t, None, :]).sum(-1))
     return torch.stack(rows, 1)
+
+
+def chunk_scan(
+    cb: Tensor, x: Tensor, dt: Tensor, sums: Tensor, c: Tensor, states: Tensor, d: Tensor
+) -> Tensor:
+    """Mamba-2: the state before each chunk decayed to its tokens, and the tokens among themselves.
+
+    Shapes as in tests/kernels/chunk_scan.py; a last chunk may be cut off.
+    """
+    chunk, heads, seq_len = cb.shape[-1], x.shape[2], x.shape[1]
+    x, c, states, cb = (exact(one) for one in (x, c, states, cb))
+    per_group = heads // c.shape[2]
+    output = torch.zeros_like(x)
+    for t in range(seq_len):
+        index, row = divmod(t, chunk)
+        now = exact(sums)[:, :, index, row]
+        read = c[:, t].repeat_interleave(per_group, 1)
+        output[:, t] = exact(d)[:, None] * x[:, t]
+        output[:, t] += now.exp()[..., None] * torch.einsum("bhn,bhpn->bhp", read, states[:, index])
+        seen = slice(index * chunk, t + 1)
+        decay = (now[..., None] - exact(sums)[:, :, index, : row + 1]).exp()
+        weights = cb[:, index, :, row, : row + 1].repeat_interleave(per_group, 1) * decay
+        weights = weights * exact(dt)[:, :, index, : row + 1]
+        output[:, t] += torch.einsum("bhk,bkhp->bhp", weights, x[:, seen])
+    return output
+
+
+def chunk_state(b: Tensor, x: Tensor, dt: Tensor, sums: Tensor) -> Tensor:
+    """Mamba-2: what each chunk adds to the state. Tokens past the end of the sequence are zero."""
+    chunks, chunk = dt.shape[2:]
+    missing = (0, 0, 0, 0, 0, chunks * chunk - x.shape[1])
+    x, b = (torch.nn.functional.pad(exact(one), missing) for one in (x, b))
+    x, b = (one.unflatten(1, (chunks, chunk)) for one in (x, b))
+    b = b.repeat_interleave(x.shape[3] // b.shape[3], 3)
+    weights = (exact(sums)[..., -1:] - exact(sums)).exp() * exact(dt)
+    return torch.einsum("bhck,bckhp,bckhn->bchpn", weights, x, b)
+
+
+def dequantized(w: Tensor, scales: Tensor) -> Tensor:
+    """(N, K / 2) bytes of two numbers each, 8 for zero and the lower four bits first, to (N, K)."""
+    numbers = torch.stack((w.cpu() & 15, w.cpu() >> 4), -1).flatten(1).double() - 8
+    return numbers * exact(scales).repeat_interleave(numbers.shape[1] // scales.shape[1], 1)
+
+
+def dequantized_gemm(a: Tensor, w: Tensor, scales: Tensor) -> Tensor:
+    return exact(a) @ dequantized(w, scales).T

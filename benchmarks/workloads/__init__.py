@@ -1,11 +1,22 @@
 """All workloads by name; those of `MUST` are what the project promises speed for."""
 
 from benchmarks.contest import Workload
-from benchmarks.workloads import attention, gemm, linear_attention, rows, selective_scan
+from benchmarks.workloads import (
+    attention,
+    dequantized_gemm,
+    gemm,
+    linear_attention,
+    mamba2,
+    rows,
+    selective_scan,
+)
 
 WORKLOADS: dict[str, Workload] = {
     workload.name: workload
-    for module in (gemm, attention, rows, linear_attention, selective_scan)
+    for module in (
+        *(gemm, dequantized_gemm, attention, rows),
+        *(linear_attention, mamba2, selective_scan),
+    )
     for workload in module.WORKLOADS
 }
 MUST = (

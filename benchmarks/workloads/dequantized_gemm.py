@@ -1,0 +1,62 @@
+"""fp16 times 4-bit integers with a scale for each 128 of them: 16 and 4096 rows, 8192 x 8192."""
+
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from benchmarks.contest import Call, Config, Contestant, Inputs, Workload, as_tile_program
+from benchmarks.tilelang_port import tilelang_version
+from benchmarks.triton_kernels import dequantized_gemm as by_hand
+from tests.kernels.dequantized_gemm import dequantized_gemm
+
+N = K = 8192
+GROUP = 128
+
+
+def inputs(rows: int) -> Inputs:
+    a = torch.randn(rows, K, device="cuda", dtype=torch.float16)
+    w = torch.randint(256, (N, K // 2), device="cuda", dtype=torch.uint8)
+    scales = torch.rand(N, K // GROUP, device="cuda", dtype=torch.float16) * 0.1
+    return a, w, scales
+
+
+def reference(inputs: Inputs) -> Tensor:
+    a, w, scales = inputs
+    numbers = torch.stack((w & 15, w >> 4), -1).flatten(1).float() - 8
+    return a.float() @ (numbers * scales.float().repeat_interleave(GROUP, 1)).T
+
+
+def tile_program(inputs: Inputs, config: Config) -> Call:
+    return partial(dequantized_gemm, *inputs, **config)
+
+
+def hand(inputs: Inputs, config: Config) -> Call:
+    return partial(by_hand.dequantized_gemm, *inputs, **config)
+
+
+def tilelang(inputs: Inputs, config: Config) -> Call:
+    return partial(tilelang_version("dequantized_gemm").dequantized_gemm, *inputs, **config)
+
+
+def workload(rows: int, configs: tuple[Config, ...], tiles: tuple[Config, ...]) -> Workload:
+    ours = tuple(as_tile_program(tile) for tile in tiles)
+    return Workload(
+        name=f"int4-gemm-m{rows}",
+        inputs=partial(inputs, rows),
+        reference=reference,
+        contestants=(
+            Contestant("tile2triton", "tile2triton", tile_program, ours),
+            Contestant("triton", "triton", hand, configs),
+            Contestant("tilelang", "tilelang", tilelang, ours),
+        ),
+        work=2.0 * rows * N * K,
+        unit="TFLOP/s",
+        tolerance=5e-3,
+    )
+
+
+WORKLOADS = (
+    workload(16, by_hand.FEW_ROWS_CONFIGS, by_hand.FEW_ROWS),
+    workload(4096, by_hand.CONFIGS, by_hand.TILES),
+)

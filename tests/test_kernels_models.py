@@ -1,0 +1,86 @@
+"""Mamba-2's chunk kernels and a GEMM of 4-bit weights against the oracles."""
+
+import pytest
+
+from tests import oracles
+from tests.kernel_case import Case
+from tests.kernels.chunk_scan import chunk_scan
+from tests.kernels.chunk_state import chunk_state
+from tests.kernels.dequantized_gemm import dequantized_gemm
+
+BATCH, CHUNKS, CHUNK, HEADS, STATE = 2, 2, 32, 4, 32
+# The whole of both chunks, and a last one that is cut off.
+LENGTHS = (64, 53)
+
+
+def scan_case(dtype: str, seq_len: int, groups: int, dim: int) -> Case:
+    per_head = (BATCH, HEADS, CHUNKS, CHUNK)
+    shapes = (
+        (BATCH, CHUNKS, groups, CHUNK, CHUNK),
+        (BATCH, seq_len, HEADS, dim),
+        *(per_head, per_head),
+        (BATCH, seq_len, groups, STATE),
+        (BATCH, CHUNKS, HEADS, dim, STATE),
+        (HEADS,),
+    )
+    return Case(
+        f"scan-{dtype}-{seq_len}-{groups}-{dim}",
+        chunk_scan,
+        oracles.chunk_scan,
+        shapes,
+        dtype,
+        dtypes={2: "float32", 3: "float32", 6: "float32"},
+        parameters={"block_M": 16, "block_N": 16, "block_K": 16},
+    )
+
+
+def state_case(dtype: str, seq_len: int, groups: int, dim: int) -> Case:
+    per_head = (BATCH, HEADS, CHUNKS, CHUNK)
+    return Case(
+        f"state-{dtype}-{seq_len}-{groups}-{dim}",
+        chunk_state,
+        oracles.chunk_state,
+        ((BATCH, seq_len, groups, STATE), (BATCH, seq_len, HEADS, dim), per_head, per_head),
+        dtype,
+        dtypes={2: "float32", 3: "float32"},
+        parameters={"block_M": 16, "block_N": 16, "block_K": 16},
+    )
+
+
+def dequantized_case(dtype: str, M: int, N: int, K: int, group: int) -> Case:
+    return Case(
+        f"int4-{dtype}-{M}x{N}x{K}-{group}",
+        dequantized_gemm,
+        oracles.dequantized_gemm,
+        ((M, K), (N, K // 2), (N, K // group)),
+        dtype,
+        dtypes={1: "uint8"},
+        parameters={"block_M": 32, "block_N": 32, "block_K": 32, "threads": 128},
+    )
+
+
+CASES = (
+    *(
+        case(dtype, seq_len, groups, dim)
+        for case in (scan_case, state_case)
+        for dtype, seq_len, groups, dim in (
+            ("float16", LENGTHS[0], 1, 32),
+            ("float16", LENGTHS[1], 2, 24),
+            ("bfloat16", LENGTHS[1], 1, 32),
+        )
+    ),
+    dequantized_case("float16", 64, 96, 128, 32),
+    dequantized_case("float16", 50, 70, 128, 64),
+    dequantized_case("bfloat16", 33, 64, 192, 96),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_reference_equals_the_oracle(case: Case) -> None:
+    case.check(case.run_reference())
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.usefixtures("poisoned")
+def test_kernel_equals_the_oracle(case: Case, device: str) -> None:
+    case.check(case.run(device))
