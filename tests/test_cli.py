@@ -1,5 +1,6 @@
 """The command line: what it prints, where errors go, and exit codes."""
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -319,6 +320,14 @@ def test_check_fails_where_a_kernel_does_not_fit(file, capsys, monkeypatch):
     out, err = capsys.readouterr()
     assert "T2T500" in out
     assert "300 KiB" in err
+
+
+def test_check_names_patches_that_a_kernel_compiles_without(file, capsys, monkeypatch):
+    made = dataclasses.replace(report(), left_out=("gemm_warps of c (line 7: T.gemm(…)): no",))
+    monkeypatch.setattr("tile2triton.compile_check.check", lambda *a, **k: [made])
+    assert main(["check", file(SCALE), "--set", "n=1000", "--target", "cuda:90"]) == 0
+    said = "compiles without the patch gemm_warps of c (line 7: T.gemm(…)): no"
+    assert f"scale_rows_kernel for cuda:90 {said}" in capsys.readouterr().err
 
 
 def test_check_gives_each_kernel_the_settings_that_it_takes(file, capsys, monkeypatch):

@@ -15,9 +15,12 @@ from triton.backends.nvidia.compiler import CUDAOptions
 from triton.runtime import driver
 
 from tests.patch_worker import add_kinds
-from tests.patched import asked, compiled, emitted, imported, product
+from tests.patched import asked, compiled, emitted, imported, product, stock
 from tests.warm_process import run_warm
+from tile2triton import compile_pool
+from tile2triton.compile_check import check
 from tile2triton.compile_job import Job
+from tile2triton.compile_process import CompileProcess
 from tile2triton.posing.driver import Driver
 from tile2triton.runtime import load
 from tile2triton.targets import target
@@ -144,6 +147,25 @@ def test_patch_that_fails_leaves_the_stock_kernel(
     assert len(told) == 1
     assert applied(made) == [False]
     assert instructions(made) == instructions(compiled(KERNEL))
+
+
+class CrashingCompiler(CompileProcess):
+    """The process that compiles kernels for reports, with patches that crash."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.module = "tests.patched_compiler"
+
+
+@compiles
+def test_check_leaves_out_what_a_run_would_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compile_pool, "CompileProcess", CrashingCompiler)
+    wanted = asked(KERNEL, DEEP, ("crash", "B_shared", {}))
+    (report,) = check(*emitted(KERNEL, wanted), ("cuda:80",))
+    assert report.ok
+    reason = "the compiler ended abruptly (exit -6)"
+    assert report.left_out == (f"crash of B_shared (line 2: T.hint(B_shared)): {reason}",)
+    assert report.instructions["cp.async"] > stock(KERNEL)["cp.async"]
 
 
 def instructions(kernel: Any) -> list[str]:

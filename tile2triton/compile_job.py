@@ -33,6 +33,10 @@ class Job:
     options: dict[str, Any]
     # Whether what the compiler makes is wanted as text.
     is_listed: bool = False
+    # Whether the module asks for patches of the kernel, and whether they are tried in a process of
+    # their own, so that one at which the compiler ends is left out.
+    is_patched: bool = False
+    is_careful: bool = False
 
 
 def jobs(path: str, facts: Facts, target: Target, is_listed: bool = False) -> Iterator[Job]:
@@ -53,6 +57,7 @@ def jobs(path: str, facts: Facts, target: Target, is_listed: bool = False) -> It
                 **launch.options,
             },
             is_listed=is_listed,
+            is_patched=any(patch.kernel == launch.kernel for patch in facts.patches),
         )
 
 

@@ -27,6 +27,7 @@ _MODULES: dict[str, ModuleType] = {}
 
 def compile_job(job: dict[str, Any]) -> dict[str, Any]:
     """Compile one job to machine code and read its figures."""
+    try_in_this_process(not job["is_careful"])
     path = job["path"]
     if path not in _MODULES:
         _MODULES[path] = import_module(Path(path).read_text(), Path(path))
@@ -58,13 +59,14 @@ def compile_job(job: dict[str, Any]) -> dict[str, Any]:
     answer = {
         "shared_memory": metadata.shared,
         "tensor_memory": columns,
+        "patches": getattr(metadata, "tile2triton", None) or "",
         **read(compiled.asm),
     }
     if job["is_listed"]:
         answer["listing"] = {
             "ttgir": compiled.asm["ttgir"],
             "machine": compiled.asm["ptx" if goal.backend == "cuda" else "amdgcn"],
-            "patches": getattr(metadata, "tile2triton", None) or "",
+            "patches": answer["patches"],
         }
     return answer
 
@@ -105,5 +107,4 @@ def _number(pattern: str, text: str) -> int:
 
 
 if __name__ == "__main__":
-    try_in_this_process()
     answer_questions(compile_job)

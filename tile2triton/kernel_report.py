@@ -1,8 +1,10 @@
 """What compiling one kernel for one target gave: resources, instructions, or what went wrong."""
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from .diagnostics import Diagnostic
 
@@ -55,10 +57,27 @@ class KernelReport:
     seconds: float = 0.0
     # What the compiler made, as text: "ttgir", "machine", and what became of "patches", as JSON.
     listing: Mapping[str, str] = field(default_factory=dict)
+    # The patches that hints ask for and the kernel is compiled without, and why.
+    left_out: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
         return self.problem is None
+
+
+def patch_name(patch: Mapping[str, Any]) -> str:
+    """A patch of a compile's metadata, as reports call it."""
+    return f"{patch['kind']} of {patch['anchor'] or 'the kernel'}"
+
+
+def left_out(patches: str) -> tuple[str, ...]:
+    """What a compile's metadata say of patches that are not applied, where a hint asks for them."""
+    given = json.loads(patches)["patches"] if patches else ()
+    return tuple(
+        f"{patch_name(one)} ({one['construct']}): {one['reason']}"
+        for one in given
+        if one["construct"] and not one["applied"]
+    )
 
 
 def count_instructions(assembly: str, table: Mapping[str, str]) -> dict[str, int]:

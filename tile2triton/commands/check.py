@@ -45,6 +45,8 @@ def check(place: str, targets: Sequence[str], sets: Sequence[str]) -> int:
     if reports:
         print(table(reports))
     for report in reports:
+        for line in without_patches(report):
+            print(f"\n{line}", file=sys.stderr)
         if report.problem is not None:
             print(f"\n{report.target}: {report.problem.render()}", file=sys.stderr)
     return int(failed or not all(report.ok for report in reports))
@@ -65,6 +67,12 @@ def _say(report: KernelReport) -> None:
     print(
         f"{report.kernel} for {report.target}: {result} ({report.seconds:.1f} s)", file=sys.stderr
     )
+
+
+def without_patches(report: KernelReport) -> list[str]:
+    """The patches that a run of the kernel leaves out, too."""
+    start = f"{report.kernel} for {report.target} compiles without the patch"
+    return [f"{start} {said}" for said in report.left_out]
 
 
 def table(reports: Sequence[KernelReport]) -> str:

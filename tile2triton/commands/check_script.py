@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tile2triton.checking.results import Kernel, Result
 from tile2triton.checking.supervise import Order, check_script
-from tile2triton.commands.check import table
+from tile2triton.commands.check import table, without_patches
 
 ENDINGS = {
     "finished": "the script finished",
@@ -55,6 +55,7 @@ def report(result: Result) -> str:
     """The report for people: the table, what was erased, what was refused, how it ended."""
     parts = [_kernels(result)]
     parts += [part for kernel in result.kernels if (part := _erased(kernel))]
+    parts += _left_out(result)
     parts += _refused(result)
     parts.append(_ending(result))
     return "\n\n".join(part for part in parts if part)
@@ -76,6 +77,11 @@ def _erased(kernel: Kernel) -> str:
         line = f" (line {row['line']})" if row["line"] else ""
         rows.append(f"  {row['construct']}{line}: {row['reason']}")
     return "\n".join([f"{kernel.name} leaves out:", *rows]) if rows else ""
+
+
+def _left_out(result: Result) -> list[str]:
+    reports = [report for kernel in result.kernels for report in kernel.reports]
+    return [line for report in reports for line in without_patches(report)]
 
 
 def _refused(result: Result) -> list[str]:

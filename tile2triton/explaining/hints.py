@@ -4,12 +4,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from rewrites.facts import Facts, HintOutcome
 from tile2triton.emit.patches import said_in_module
 from tile2triton.explaining.tiles import Move, Product, Tiles
-from tile2triton.kernel_report import KernelReport
+from tile2triton.kernel_report import KernelReport, patch_name
 
 # What machine code shows of an access that says what caches keep.
 _CACHING = ("evict", "cache_hint", " nt")
@@ -63,11 +62,6 @@ def _patches(text: str) -> dict[str, _Verdict]:
         reasons.setdefault(one["construct"], []).extend([] if one["applied"] else [one["reason"]])
     before, after = given["before"], given["after"]
     return {key: _Verdict(tuple(said), before, after) for key, said in reasons.items()}
-
-
-def patch_name(patch: Mapping[str, Any]) -> str:
-    """A patch of a compile's metadata, as reports call it."""
-    return f"{patch['kind']} of {patch['anchor'] or 'the kernel'}"
 
 
 def unasked_patches(text: str) -> dict[str, str]:

@@ -30,10 +30,10 @@ _is_expendable = False
 Ask = Callable[[Sequence[Request]], dict[str, Any]]
 
 
-def try_in_this_process() -> None:
+def try_in_this_process(is_expendable: bool) -> None:
     """Start no process for a trial: whoever started this one answers for its end."""
     global _is_expendable
-    _is_expendable = True
+    _is_expendable = is_expendable
 
 
 def try_patches(text: str, requests: Sequence[Request], target: Any, options: Any) -> Outcome:

@@ -4,12 +4,13 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tile2triton.explaining.hints import Hint, counted, kept, patch_name, warps_said
+from tile2triton.explaining.hints import Hint, counted, kept, warps_said
 from tile2triton.explaining.page.listings import line_id
 from tile2triton.explaining.page.markup import Html, element, together
 from tile2triton.explaining.printed import HOW, shape_said, size_said
 from tile2triton.explaining.report import Explained
 from tile2triton.explaining.tiles import Move, Product
+from tile2triton.kernel_report import patch_name
 
 _MOVES = ("what", "line of the Triton", "elements", "bytes", "instructions", "where it is kept")
 _PRODUCTS = ("product", "line of the Triton", "elements", "instructions", "warps")
