@@ -9,7 +9,14 @@ from tile2triton import Schedule, pipeline
 from tile2triton.tilelang.layouts import LAYOUTS
 
 PATCHES = frozenset(
-    {"gemm_warps", "load_latency", "pipeline_schedule", "shared_layout", "async_outside_loop"}
+    {
+        "gemm_warps",
+        "load_latency",
+        "pipeline_schedule",
+        "shared_layout",
+        "async_outside_loop",
+        "mfma_shape",
+    }
 )
 make_swizzled_layout = LAYOUTS["make_swizzled_layout"]
 
@@ -19,7 +26,16 @@ def all_patches(monkeypatch):
     monkeypatch.setattr(pipeline, "patch_kinds", lambda: PATCHES)
 
 
-def product(hints=None, policy="Square", layout=None, threads=128, M=128, stages=2, **loop):
+def product(
+    hints=None,
+    policy="Square",
+    layout=None,
+    threads=128,
+    M=128,
+    stages=2,
+    annotations=None,
+    **loop,
+):
     """A matrix product whose kernel has these hints."""
     copies = hints or {}
 
@@ -41,7 +57,7 @@ def product(hints=None, policy="Square", layout=None, threads=128, M=128, stages
                 for k in T.Pipelined(T.ceildiv(K, tile), num_stages=stages, **loop):
                     T.copy(A[by * 64, k * tile], a, **copies)
                     T.copy(B[k * tile, bx * 64], b)
-                    T.gemm(a, b, c, policy=policy)
+                    T.gemm(a, b, c, policy=policy, annotations=annotations)
                 T.copy(c, C[by * 64, bx * 64])
 
         return main
@@ -224,7 +240,7 @@ def test_scores_of_attention_have_whole_rows_anyway(all_patches):
 
 
 @tile2triton.kernel(out_idx=[2])
-def chained(policy="FullCol", rows=64, width=128, depth=64, threads=256):
+def chained(policy="FullCol", rows=64, width=128, depth=64, threads=256, notes=None):
     """Scores and what they weight, on few rows, as decoding has it."""
 
     @T.prim_func
@@ -243,7 +259,9 @@ def chained(policy="FullCol", rows=64, width=128, depth=64, threads=256):
             T.clear(o)
             for i in T.Pipelined(2, num_stages=2):
                 T.copy(K[i * depth, 0], k)
-                T.gemm(q, k, s, transpose_B=True, clear_accum=True, policy=policy)
+                T.gemm(
+                    q, k, s, transpose_B=True, clear_accum=True, policy=policy, annotations=notes
+                )
                 for x, y in T.Parallel(rows, depth):
                     p[x, y] = s[x, y] * 0.125
                 T.gemm(p, k, o, policy=policy)
@@ -269,6 +287,38 @@ def test_products_of_a_chain_share_rows_out_by_themselves(all_patches, target, p
     kernel = tile2triton.transpile(chained, policy=policy, rows=rows, target=target)
     report = [one for one in kernel.lowered_facts.hint_report if "policy" in one.construct]
     assert tuple(one.how for one in report) == CHAINS[target, policy, rows]
+
+
+SIZES = {
+    # target, size: how the hint of the first product is applied, and a word of the reason.
+    ("hip:gfx942", 16): ("patch", "`mfma_shape` of `s`: size=16"),
+    ("hip:gfx950", 32): ("patch", "`mfma_shape` of `s`: size=32"),
+    ("hip:gfx950", 8): ("none", "16 by 16 or 32 by 32, not 8"),
+    ("hip:gfx942", "16"): ("none", "TileLang's passes"),
+    ("cuda:90", 16): ("none", "sizes of their own"),
+}
+
+
+@pytest.mark.parametrize(("target", "size"), SIZES)
+def test_sizes_of_matrix_instructions_are_those_of_one_product(all_patches, target, size):
+    made = {"notes": {"matrix_instruction": size}, "policy": "Square"}
+    kernel = tile2triton.transpile(chained, target=target, **made)
+    (said,) = [one for one in kernel.lowered_facts.hint_report if "annotations" in one.construct]
+    assert said.how == SIZES[target, size][0]
+    assert SIZES[target, size][1] in said.detail
+
+
+@pytest.mark.parametrize(("size", "how"), [(16, "native"), (32, "patch"), (64, "none")])
+def test_sizes_of_the_only_product_are_options_of_the_launch(all_patches, size, how):
+    """Where a schedule says 16 of the whole kernel, its product may differ."""
+    made = product(annotations={"matrix_instruction": size, "note": 1})
+    if size == 32:
+        made = made.scheduled(Schedule(matrix_instruction=16))
+    kernel, found = outcomes(made, "hip:gfx942")
+    (said,) = [value for key, value in found.items() if "{'matrix_instruction'" in key]
+    assert said[0] == how
+    assert ("matrix_instr_nonkdim=16" in kernel.triton_source) == (size != 64)
+    assert outcome(made, "hip:gfx942", "{'note'")[0] == "none"
 
 
 LOOPS = {

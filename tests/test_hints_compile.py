@@ -145,6 +145,18 @@ def test_matrix_instructions_have_the_size_that_is_asked_for(target, size):
     assert all(f"_{size}x{size}x" in name for name in row.instructions)
 
 
+@pytest.mark.parametrize(("target", "size"), [("hip:gfx942", 16), ("hip:gfx950", 16)])
+def test_matrix_instructions_of_one_product_differ_from_those_of_others(target, size):
+    plain, _ = compiled(chained, target, policy="Square")
+    noted, _ = compiled(chained, target, policy="Square", notes={"matrix_instruction": size})
+    (hint,) = [one for one in noted.hints if "annotations" in one.construct]
+    assert hint.how == "patch", hint.detail
+    sizes = [[set(row.instructions) for row in said.tiles.products] for said in (plain, noted)]
+    assert sizes[0][1] == sizes[1][1]
+    assert sizes[0][0] != sizes[1][0]
+    assert all(f"_{size}x{size}x" in name for name in sizes[1][0])
+
+
 def test_hopper_multiplies_by_mma_sync_where_it_is_asked_for():
     plain, _ = compiled(wide(), "cuda:90", **SHAPES)
     older, _ = compiled(wide(T.mma_version(2)), "cuda:90", **SHAPES)

@@ -48,6 +48,6 @@ def test_annotations_that_are_options_have_rows():
 
 def test_patches_of_hints_are_kinds_of_patches():
     of_hints = {"gemm_warps", "load_latency", "pipeline_schedule", "shared_layout"}
-    of_hints |= {"mma_version", "direct_to_lds"}
+    of_hints |= {"mma_version", "direct_to_lds", "mfma_shape"}
     assert all(f"`{kind}`" in BECOMES for kind in of_hints)
     assert patch_kinds() & of_hints

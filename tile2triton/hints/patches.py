@@ -5,8 +5,10 @@ import ast
 from rewrites.facts import Facts, HintRequest, Launch
 from tile2triton.hints.anchors import Anchor, anchors_of
 from tile2triton.hints.gemm_warps import settle_policy
+from tile2triton.hints.mfma_shape import settle_size
 from tile2triton.targets import target
 
+OF_PRODUCTS = ("gemm_warps", "mfma_shape")
 ON_NVIDIA = ("load_latency", "pipeline_schedule", "async_outside_loop")
 
 
@@ -28,7 +30,7 @@ def _settled(
     launch: Launch,
     facts: Facts,
 ) -> tuple[str, str]:
-    wanted = "dot" if request.kind == "gemm_warps" else "load"
+    wanted = "dot" if request.kind in OF_PRODUCTS else "load"
     kinds = {one.kind.replace("descriptor", "load") for one in found}
     if wanted not in kinds:
         what = "product" if wanted == "dot" else "load"
@@ -36,6 +38,8 @@ def _settled(
     if request.kind == "gemm_warps":
         policy = str(dict(request.arguments)["policy"])
         return settle_policy(policy, request.anchor, kernel, launch, facts)
+    if request.kind == "mfma_shape":
+        return settle_size(dict(request.arguments)["size"], request.anchor, kernel, launch, facts)
     if request.kind == "async_outside_loop" and any(one.loop for one in found):
         return _asynchronous_in_loop(found, target(facts.target).backend == "cuda")
     if request.kind in ON_NVIDIA and target(facts.target).backend != "cuda":

@@ -1,12 +1,16 @@
-"""The hints of T.gemm: how warps share the product out, and how operands are packed."""
+"""The hints of T.gemm: how warps share the product out, how operands are packed, on which units."""
 
 import ast
+from collections.abc import Iterator
 
 from rewrites.hint_notes import note, request, with_option
 from rewrites.lowering import Lowering
 from rewrites.tree import base_name
+from tile2triton.ops.static import static_value
 
 POLICIES = ("Square", "FullRow", "FullCol")
+# An annotation of AMD's matrix instructions for one product, and the patch that it may become.
+SIZE, KIND = "matrix_instruction", "mfma_shape"
 
 
 def note_hints(lowering: Lowering, call: ast.Call, arguments: dict[str, ast.expr]) -> None:
@@ -30,6 +34,24 @@ def note_hints(lowering: Lowering, call: ast.Call, arguments: dict[str, ast.expr
         else:
             said_pack = (("kpack", pack.value),)
             request(facts, call, construct, lowering.block_number, "kpack", "", said_pack)
-    if "annotations" in given:
-        reason = "they are notes for TileLang's passes"
-        note(facts, call, with_option(call, "annotations"), "none", reason)
+    for construct, key, tree in _annotations(call):
+        value = None if tree is None else static_value(tree, facts)
+        if key == SIZE and isinstance(value, int):
+            anchor, said_size = base_name(arguments["C"]) or "", (("size", value),)
+            request(facts, call, construct, lowering.block_number, KIND, anchor, said_size)
+        else:
+            note(facts, call, construct, "none", "it is a note for TileLang's passes")
+
+
+def _annotations(call: ast.Call) -> Iterator[tuple[str, object, ast.expr | None]]:
+    """Each of a product's annotations: the call with it alone, its name and its value."""
+    for keyword in call.keywords:
+        if keyword.arg != "annotations":
+            continue
+        if not isinstance(keyword.value, ast.Dict):
+            yield with_option(call, "annotations"), None, None
+            continue
+        for key, value in zip(keyword.value.keys, keyword.value.values, strict=True):
+            alone = ast.keyword("annotations", ast.Dict([key], [value]))
+            written = with_option(ast.Call(call.func, call.args, [alone]), "annotations")
+            yield written, key.value if isinstance(key, ast.Constant) else None, value

@@ -249,6 +249,19 @@ GROUPS = (
                 targets="gfx942",
                 becomes="`kpack=2` at the launch; none elsewhere",
             ),
+            HintRow(
+                written='`annotations={"matrix_instruction": 16}`',
+                targets="AMD",
+                becomes=(
+                    "`matrix_instr_nonkdim=16` at the launch where the kernel has no other "
+                    "product, else the patch `mfma_shape` of this one"
+                ),
+            ),
+            HintRow(
+                written="other `annotations=`",
+                targets="none",
+                becomes="none",
+            ),
         ),
     ),
     HintGroup(

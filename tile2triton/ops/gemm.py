@@ -51,7 +51,7 @@ def gemm(
     A is (M, K), or (K, M) with `transpose_A`; B is (K, N), or (N, K) with `transpose_B`; C is
     (M, N). A and B have one type; float32 operands are rounded to TensorFloat-32. With
     `clear_accum` the old C is not read. `policy`, `k_pack`, `mbar` and `annotations` are hints
-    (docs/hints.md).
+    (docs/hints.md); `annotations={"matrix_instruction": 16}` is of AMD's matrix instructions.
 
     | form | meaning | Triton |
     |---|---|---|
