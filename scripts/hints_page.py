@@ -24,7 +24,8 @@ code, line by line, with pictures of the layouts.
 * `native`: Triton's language says it, as a word of a loop, a load or a launch. Where Triton does it
   anyway, nothing is written.
 * `patch`: a patch of what Triton compiles the kernel to. The emitted module asks for it, and is one
-  that runs without tile2triton, with the same results.
+  that runs without tile2triton, with the same results. Of a tile that several copies or products
+  write, it is for the one that has the hint: `a (1 of 2)`.
 * `none`: not applied; the report says why.
 
 sm_80, sm_90 and sm_100 are NVIDIA's A100, H100 and B200; gfx942 and gfx950 are AMD's MI300X and

@@ -289,6 +289,57 @@ def test_products_of_a_chain_share_rows_out_by_themselves(all_patches, target, p
     assert tuple(one.how for one in report) == CHAINS[target, policy, rows]
 
 
+@tile2triton.kernel(out_idx=[2])
+def twice(policy="FullRow", order=(0, 1, 2), stage=(0, 0, 1)):
+    """A tile that is loaded three times, and has another hint each time, or none."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((64, 160), "float16"),
+        B: T.Tensor((160, 64), "float16"),
+        C: T.Tensor((64, 64), "float32"),
+    ):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_shared((64, 32), "float16")
+            b = T.alloc_shared((32, 64), "float16")
+            c = T.alloc_fragment((64, 64), "float32")
+            T.clear(c)
+            T.async_copy(A[0, 128], a)
+            T.ptx_wait_group(0)
+            T.copy(B[128, 0], b)
+            T.gemm(a, b, c)
+            for k in T.Pipelined(2, order=list(order), stage=list(stage)):
+                T.copy(A[0, k * 32], a)
+                T.copy(B[k * 32, 0], b)
+                T.gemm(a, b, c, policy=policy)
+            for k in T.Pipelined(2, num_stages=2):
+                T.copy(A[0, 64 + k * 32], a)
+                T.copy(B[64 + k * 32, 0], b)
+                T.gemm(a, b, c)
+            T.copy(c, C)
+
+    return main
+
+
+def test_hints_of_one_copy_product_or_loop_are_of_no_other(all_patches):
+    kernel = tile2triton.transpile(twice, target="cuda:80")
+    patches = {one.kind: one for one in kernel.lowered_facts.patches}
+    anchors = {kind: one.anchor for kind, one in patches.items()}
+    assert anchors == {
+        "async_outside_loop": "a (1 of 3)",
+        "pipeline_schedule": "a (2 of 3)",
+        "gemm_warps": "c (2 of 3)",
+    }
+    stages = dict(patches["pipeline_schedule"].arguments)["stages"]
+    assert stages == ("a (2 of 3)", 0, "b (2 of 3)", 0, "c (2 of 3)", 1)
+    assert '"a (1 of 3)",' in kernel.triton_source
+
+
+def test_hinted_copies_of_one_tile_compute_the_same(device):
+    a, b = torch.randn(64, 160).half().to(device), torch.randn(160, 64).half().to(device)
+    torch.testing.assert_close(twice()(a, b), a.float() @ b.float(), rtol=2e-3, atol=4e-2)
+
+
 SIZES = {
     # target, size: how the hint of the first product is applied, and a word of the reason.
     ("hip:gfx942", 16): ("patch", "`mfma_shape` of `s`: size=16"),

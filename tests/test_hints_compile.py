@@ -6,7 +6,7 @@ import pytest
 
 import tile2triton
 import tile2triton.language as T
-from tests.test_hints import CHAINS, LAYOUTS, chained, crossed, doubled, padded, product
+from tests.test_hints import CHAINS, LAYOUTS, chained, crossed, doubled, padded, product, twice
 from tile2triton import compile_check, compile_pool
 from tile2triton.compile_process import CompileProcess
 from tile2triton.explaining.report import explained
@@ -155,6 +155,23 @@ def test_matrix_instructions_of_one_product_differ_from_those_of_others(target, 
     assert sizes[0][1] == sizes[1][1]
     assert sizes[0][0] != sizes[1][0]
     assert all(f"_{size}x{size}x" in name for name in sizes[1][0])
+
+
+def test_a_hint_of_one_copy_or_product_leaves_the_others_as_they_are():
+    def rows(**settings):
+        said, _ = compiled(twice, "cuda:80", **settings)
+        loads = [row for row in said.tiles.moves if row.variable == "a"]
+        return said, loads, said.tiles.products
+
+    said, loads, products = rows()
+    # Of the three loads of `a` the first is a patch's, the others are copied ahead by loops.
+    assert [set(row.instructions) for row in loads] == [{"cp.async 16 bytes"}] * 3
+    assert [row.warps for row in products] == [(2, 2), (4, 1), (2, 2)]
+    assert {one.how for one in said.hints if "T.async_copy" in one.construct} == {"patch"}
+    (policy,) = [one for one in said.hints if "policy" in one.construct]
+    assert policy.evidence["c"].endswith("warps 4 by 1")
+    _, _, products = rows(policy="Square")
+    assert [row.warps for row in products] == [(2, 2)] * 3
 
 
 def test_hopper_multiplies_by_mma_sync_where_it_is_asked_for():

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -9,6 +10,7 @@ from rewrites.facts import Facts, HintOutcome
 from tile2triton.emit.patches import said_in_module
 from tile2triton.explaining.tiles import Move, Product, Tiles
 from tile2triton.kernel_report import KernelReport, patch_name
+from tile2triton.sites import site_name
 
 # What machine code shows of an access that says what caches keep.
 _CACHING = ("evict", "cache_hint", " nt")
@@ -30,9 +32,9 @@ def judged_hints(facts: Facts, report: KernelReport, tiles: Tiles) -> Iterator[H
     """The hints of a kernel that was compiled with its listing."""
     patches = _patches(report.listing.get("patches", ""))
     for one in facts.hint_report:
-        rows = _rows(one, tiles)
+        rows = _rows(one, facts, tiles)
         how, detail = one.how, one.detail
-        evidence = {_name(row): _said(row) for row in rows}
+        evidence = _evidence(rows)
         said = patches.get(said_in_module(one.line, one.filename, one.construct))
         if how == "patch" and said is not None:
             how, detail, evidence = _patched(said, one, evidence)
@@ -119,18 +121,34 @@ def _is_laid_otherwise(hint: HintOutcome, facts: Facts, rows: list[Move | Produc
     return False
 
 
-def _rows(hint: HintOutcome, tiles: Tiles) -> list[Move | Product]:
+def _rows(hint: HintOutcome, facts: Facts, tiles: Tiles) -> list[Move | Product]:
     """The moves and products of the tiles that a hint names."""
     words = set(re.findall(r"\w+", hint.construct))
+    rows: list[Move | Product] = []
     if hint.construct.startswith("T.gemm"):
-        return [row for row in tiles.products if row.variable in words]
+        rows += [row for row in tiles.products if row.variable in words]
     if hint.construct.startswith(("T.copy", "T.async_copy", "T.annotate_layout", "T.im2col")):
-        return [
+        rows += [
             row
             for row in tiles.moves
             if (row.variable in words if row.kind == "load" else row.tensor in words)
         ]
-    return []
+    patches = (p for p in facts.patches if (p.construct, p.line) == (hint.construct, hint.line))
+    sites = [site for patch in patches if (site := site_name(patch.anchor)) is not None]
+    if not sites:
+        return rows
+    # Patches of single loads or products say which of the variable's they are.
+    own = sorted((row for row in rows if row.variable == sites[0].variable), key=lambda r: r.line)
+    return [own[site.number - 1] for site in sites if site.count == len(own)]
+
+
+def _evidence(rows: list[Move | Product]) -> dict[str, str]:
+    """What the compiled code shows of them; those of one name are told apart by their lines."""
+    names = Counter(map(_name, rows))
+    return {
+        _name(row) + (f" at line {row.line}" if names[_name(row)] > 1 else ""): _said(row)
+        for row in rows
+    }
 
 
 def _is_dropped(hint: HintOutcome, rows: list[Move | Product]) -> bool:

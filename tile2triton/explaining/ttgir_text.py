@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from tile2triton.sites import variable_of
+
 _PLACE = re.compile(r'^(#loc\d*) = loc\("([^"]*)":(\d+):(\d+)\)')
 _NAMED = re.compile(r'^(#loc\d*) = loc\("([^"]*)"\((#loc\d*)\)\)')
 _CALLED = re.compile(r"^(#loc\d*) = loc\(callsite\((#loc\d*) at (#loc\d*)\)\)")
@@ -120,7 +122,7 @@ class Ttgir:
         """The variable and the line of the emitted kernel that a location is of."""
         if place in self._named:
             variable, inner = self._named[place]
-            return variable, self._of(inner)[1]
+            return variable_of(variable), self._of(inner)[1]
         if place in self._called:
             inner, outer = self._called[place]
             line = self._of(inner)[1]

@@ -19,7 +19,7 @@ class Anchor:
     """
 
     kind: str
-    call: ast.Call
+    statement: ast.Assign
     loop: ast.stmt | None
 
     @property
@@ -37,7 +37,7 @@ def anchors_of(kernel: ast.FunctionDef) -> dict[str, list[Anchor]]:
     for assignment, target, loop in _assignments(kernel.body, None):
         call = _inner(assignment.value)
         if call is not None:
-            found[target].append(Anchor(_kind(call), call, loop))
+            found[target].append(Anchor(_kind(call), assignment, loop))
     return dict(found)
 
 

@@ -6,9 +6,9 @@ from rewrites.facts import Facts, HintRequest, Launch
 from tile2triton.hints.anchors import Anchor, anchors_of
 from tile2triton.hints.gemm_warps import settle_policy
 from tile2triton.hints.mfma_shape import settle_size
+from tile2triton.hints.sites import OF_PRODUCTS, meant_by
 from tile2triton.targets import target
 
-OF_PRODUCTS = ("gemm_warps", "mfma_shape")
 ON_NVIDIA = ("load_latency", "pipeline_schedule", "async_outside_loop")
 
 
@@ -16,7 +16,8 @@ def settle_patch(
     request: HintRequest, kernel: ast.FunctionDef, launch: Launch, facts: Facts
 ) -> tuple[str, str]:
     """ "patch" where it can be asked for, else "native" or "none"; and why."""
-    found = anchors_of(kernel).get(request.anchor, [])
+    meant = meant_by(request, request.anchor, anchors_of(kernel))
+    found = [one for some in meant.values() for one in some]
     how, detail = _settled(request, found, kernel, launch, facts)
     if how == "patch" and request.kind not in facts.patch_kinds:
         return "none", f"Triton's language has no word for it, and there is no `{request.kind}` yet"
@@ -30,10 +31,8 @@ def _settled(
     launch: Launch,
     facts: Facts,
 ) -> tuple[str, str]:
-    wanted = "dot" if request.kind in OF_PRODUCTS else "load"
-    kinds = {one.kind.replace("descriptor", "load") for one in found}
-    if wanted not in kinds:
-        what = "product" if wanted == "dot" else "load"
+    if not found:
+        what = "product" if request.kind in OF_PRODUCTS else "load"
         return "none", f"no {what} of the kernel is a variable named `{request.anchor}`"
     if request.kind == "gemm_warps":
         policy = str(dict(request.arguments)["policy"])

@@ -6,12 +6,14 @@ from rewrites.facts import Facts, HintRequest, Launch, Patch
 from rewrites.hint_notes import note, outcome
 from rewrites.schedule import Schedule
 from rewrites.tree import kernels_of
+from tile2triton.hints.anchors import anchors_of
 from tile2triton.hints.inferred_layouts import inferred_layouts
 from tile2triton.hints.kernel_patches import KERNEL_PATCHES, ask_for
 from tile2triton.hints.launch_options import OPTIONS, set_option
 from tile2triton.hints.layouts import layout_requests
 from tile2triton.hints.loops import loop_requests
 from tile2triton.hints.patches import settle_patch
+from tile2triton.hints.sites import asked_of
 from tile2triton.hints.statements import settle_statement
 from tile2triton.hints.turned_operands import turned_operands
 
@@ -106,17 +108,20 @@ def _settle_request(
 
 
 def _ask_for(request: HintRequest, kernel: ast.FunctionDef, facts: Facts) -> str:
-    """Ask for the patch; the words for it."""
-    made = Patch(
-        kind=request.kind,
-        anchor=request.anchor,
-        kernel=kernel.name,
-        construct=request.construct,
-        line=request.line,
-        arguments=request.arguments,
-        filename=request.filename,
-    )
-    if made not in facts.patches:
-        facts.patches.append(made)
-    said = ", ".join(f"{key}={value!r}" for key, value in request.arguments)
-    return f"`{request.kind}` of `{request.anchor}`" + (f": {said}" if said else "")
+    """Ask for the patch of each load or product that is meant; the words for it."""
+    names: list[str] = []
+    for anchor, arguments in asked_of(request, anchors_of(kernel)):
+        made = Patch(
+            kind=request.kind,
+            anchor=anchor,
+            kernel=kernel.name,
+            construct=request.construct,
+            line=request.line,
+            arguments=arguments,
+            filename=request.filename,
+        )
+        names.append(f"`{anchor}`")
+        if made not in facts.patches:
+            facts.patches.append(made)
+    said = ", ".join(f"{key}={value!r}" for key, value in arguments)
+    return f"`{request.kind}` of {' and '.join(names)}" + (f": {said}" if said else "")

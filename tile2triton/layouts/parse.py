@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, field
 from math import prod
 
+from ..sites import SUFFIX
 from .attributes import Alias, Attribute, Value, read_attribute
 from .encoding import Encoding
 from .errors import layout_error
@@ -11,8 +12,8 @@ from .reading import encoding_of
 from .tensor_types import MemoryType, TensorType, types_in
 
 _ALIAS = re.compile(r"^#([\w$]+) = (#.*)$")
-_NAMED_LOCATION = re.compile(r'^#(loc\d*) = loc\("([A-Za-z_]\w*)"\(')
-_LOCATION = re.compile(r"\s*loc\((?:#(loc\d*)|\"([A-Za-z_]\w*)\"\(.*\)|.*)\)\s*$")
+_NAMED_LOCATION = re.compile(rf'^#(loc\d*) = loc\("([A-Za-z_]\w*){SUFFIX}"\(')
+_LOCATION = re.compile(rf"\s*loc\((?:#(loc\d*)|\"([A-Za-z_]\w*){SUFFIX}\"\(.*\)|.*)\)\s*$")
 _OPERATION = re.compile(r'^(?:(%[\w$.#:, %-]+?) = )?"?([a-z_]\w*\.[\w.]+|call|return)"?(.*)$')
 _VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
 _CONSTANT = re.compile(r"^\s*(-?\d+) : ")

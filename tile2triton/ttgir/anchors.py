@@ -5,12 +5,13 @@ Triton keeps the name of a variable beside the operation that was assigned to it
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from triton._C.libtriton import ir
 
+from ..sites import SUFFIX, SiteName, is_meant, site_name, variable_of
 from .patching import Module
 
 LOADS = ("tt.load", "tt.descriptor_load", "tt.descriptor_gather")
@@ -18,7 +19,8 @@ DOTS = ("tt.dot", "tt.dot_scaled", "ttng.warp_group_dot")
 KINDS = {**dict.fromkeys(LOADS, "load"), **dict.fromkeys(DOTS, "dot")}
 # What may stand between a variable and what was loaded or multiplied into it.
 _SHAPES = ("tt.reshape", "tt.trans", "tt.broadcast", "tt.expand_dims", "ttg.convert_layout")
-_NAME = re.compile(r'loc\("([A-Za-z_]\w*)"\(')
+_NAME = re.compile(rf'loc\("([A-Za-z_]\w*{SUFFIX})"\(')
+_LINE = re.compile(r'":(\d+):\d+\)')
 
 
 def name_of(value: Any) -> str:
@@ -37,12 +39,36 @@ def move_names(module: Module) -> None:
 
 
 def count_operations(module: Module) -> Counter[tuple[str, str]]:
-    """How often each variable is a load or a dot: (kind, name) → number."""
+    """How often each variable, and each of its sites, is a load or a dot: (kind, name) → number."""
     return Counter(
-        (KINDS[operation.get_name()], name_of(result))
+        (KINDS[operation.get_name()], name)
         for operation, result in _results(module)
         if operation.get_name() in KINDS
+        for name in {name_of(result), variable_of(name_of(result))}
     )
+
+
+def name_sites(wanted: Iterable[str], module: Module) -> None:
+    """Name single loads and dots of variables that have several, where such a name is wanted.
+
+    They are told apart by their lines, as Triton first writes the kernel: what a loop that is
+    unrolled repeats is one. Where there are not as many as the name says, nothing has that name.
+    """
+    variables = {one.variable for one in map(site_name, wanted) if one is not None}
+    if not variables:
+        return
+    move_names(module)
+    found: dict[tuple[str, str], dict[int, list[Any]]] = defaultdict(lambda: defaultdict(list))
+    for operation, result in _results(module):
+        kind, place = KINDS.get(operation.get_name()), _LINE.search(str(result.get_loc()))
+        if kind and place and name_of(result) in variables:
+            found[kind, name_of(result)][int(place[1])].append(result)
+    builder = ir.builder(module.context)
+    for (_, variable), lines in found.items():
+        for number, line in enumerate(sorted(lines), 1):
+            name = str(SiteName(variable, number, len(lines)))
+            for result in lines[line]:
+                result.set_loc(builder.create_name_loc(name, result.get_loc()))
 
 
 def _results(module: Module) -> Iterator[tuple[Any, Any]]:
@@ -75,7 +101,7 @@ def named(module: Module, kind: str, name: str) -> list[Any]:
     return [
         operation
         for operation, result in _results(module)
-        if KINDS.get(operation.get_name()) == kind and name_of(result) == name
+        if KINDS.get(operation.get_name()) == kind and is_meant(name_of(result), name)
     ]
 
 

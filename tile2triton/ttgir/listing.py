@@ -7,9 +7,10 @@ import itertools
 import re
 from collections.abc import Iterator
 
+from ..sites import SUFFIX, is_meant
 from .patching import Module, RefusedError
 
-_VARIABLE = re.compile(r'^(#loc\d*) = loc\("([A-Za-z_]\w*)"\(')
+_VARIABLE = re.compile(rf'^(#loc\d*) = loc\("([A-Za-z_]\w*{SUFFIX})"\(')
 _LOCATION = re.compile(r" loc\((#loc\d*)\)$")
 _ALIAS = re.compile(r"^(#(?!loc)\w+) = (.*)$")
 _DEFINED = re.compile(r"^\s*(%[\w#]+)(?::\d+)? = ")
@@ -41,7 +42,7 @@ class Listing:
         pattern = re.compile(rf"^\s*(?:%\S+ = )?(?:{operation})(?=[ \"<])")
         lines = enumerate(self.lines)
         found = (index for index, line in lines if pattern.match(line))
-        return [index for index in found if self.variable(index) == variable]
+        return [index for index in found if is_meant(self.variable(index), variable)]
 
     def result(self, index: int) -> str:
         """The name of what a line computes."""

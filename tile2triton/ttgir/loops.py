@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ..sites import is_meant
 from .anchors import KINDS, name_of
 from .patching import Module
 
@@ -34,7 +35,7 @@ class Loop:
             for number, one in enumerate(self.body)
             if one.get_num_results()
             and one.get_name() in KINDS
-            and name_of(one.get_result(0)) == name
+            and is_meant(name_of(one.get_result(0)), name)
         ]
 
     def needs(self) -> Iterator[Need]:

@@ -1,7 +1,7 @@
 """What a patch is: what an emitted module asks for, and what a file in `patches/` answers."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,14 @@ class Request:
     def identity(self) -> tuple[Any, ...]:
         """What decides about the machine code; `construct` does not."""
         return self.kind, self.anchor, sorted(self.arguments.items())
+
+    @property
+    def names(self) -> Iterator[str]:
+        """The variables, and single loads and products of such, that it may speak of."""
+        yield self.anchor
+        for value in self.arguments.values():
+            if isinstance(value, (tuple, list)):
+                yield from (part for part in value if isinstance(part, str))
 
     def __str__(self) -> str:
         return self.construct or f"{self.kind} of `{self.anchor}`"

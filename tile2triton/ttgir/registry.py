@@ -12,8 +12,8 @@ from triton.runtime.jit import JITFunction
 from .hook import require_hook
 from .patching import Request
 
-# The packages whose code decides what a patch does.
-_DECIDING = ("ttgir", "layouts")
+# The packages and modules whose code decides what a patch does.
+_DECIDING = ("ttgir/**/*.py", "layouts/**/*.py", "sites.py")
 # The requests of each patched kernel, by the name of its entry function in compiled code.
 REQUESTS: dict[str, tuple[Request, ...]] = {}
 
@@ -54,7 +54,7 @@ def package_digest() -> str:
     """A hash of how patches are applied; what was compiled or tried otherwise is out of date."""
     root = Path(__file__).parent.parent
     found = hashlib.sha256()
-    for path in sorted(path for name in _DECIDING for path in (root / name).rglob("*.py")):
+    for path in sorted(path for pattern in _DECIDING for path in root.glob(pattern)):
         found.update(path.relative_to(root).as_posix().encode())
         found.update(path.read_bytes())
     return found.hexdigest()

@@ -3,11 +3,12 @@
 import threading
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import triton
 
-from .anchors import count_operations, move_names
+from .anchors import count_operations, move_names, name_sites
 from .outcome import Outcome
 from .patches import KINDS
 from .patching import Chip, Edit, Module, PassEdit, RefusedError, Request, Site, Step
@@ -87,6 +88,8 @@ def run_stage(
     site = Site(chip, count_operations(module))
     interruptions: list[Interruption] = []
     if name == NAMES[0]:
+        names = [one for request in requests for one in request.names]
+        interruptions.append(Interruption(f"start:{name}", partial(name_sites, names)))
         interruptions.append(Interruption(f"end:{name}", move_names))
     changes: list[Callable[[list[Step]], list[Step]]] = []
     wanted = [(request, edit) for request in requests for edit in edits_of(request, chip)]

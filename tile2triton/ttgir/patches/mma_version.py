@@ -6,6 +6,7 @@ request is for the kernel as a whole.
 
 from functools import partial
 
+from ...sites import variable_of
 from ..anchors import set_module_text
 from ..patching import Chip, Edit, Kind, Module, RefusedError, Request, Site
 
@@ -23,7 +24,7 @@ def edits(request: Request, chip: Chip) -> tuple[Edit, ...]:
 
 
 def _name_ampere(request: Request, module: Module, site: Site) -> None:
-    products = {name for kind, name in site.operations if kind == "dot"}
+    products = {variable_of(name) for kind, name in site.operations if kind == "dot"}
     if not products:
         raise RefusedError("the kernel has no products")
     if request.anchor:
