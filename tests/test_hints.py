@@ -657,6 +657,48 @@ def test_other_versions_of_matrix_instructions_are_refused(annotate, words):
         tile2triton.kernel(annotate()(lambda A, B: T.gemm(A, B)))
 
 
+CONFIGS = {
+    ("cuda:90", "tl.disable_wgmma"): ("patch", "`mma_version` of the kernel"),
+    ("cuda:80", "tl.disable_wgmma"): ("native", "no wgmma"),
+    ("hip:gfx942", "tl.disable_wgmma"): ("native", "no wgmma"),
+    ("cuda:90", "tl.disable_tma_lower"): ("native", "pointers move tiles"),
+    ("cuda:80", "tl.disable_tma_lower"): ("native", "no TMA"),
+}
+
+
+@pytest.mark.parametrize("is_option", [True, False])
+@pytest.mark.parametrize(("target", "config"), CONFIGS)
+def test_pass_configs_keep_off_wgmma_and_tma(target, config, is_option):
+    def made(A, B):
+        M, N, K = T.const("M, N, K")
+        A: T.Tensor((M, K), "float16")
+        B: T.Tensor((K, N), "float16")
+        C = T.empty((M, N), "float32")
+        if not is_option:
+            T.annotate_pass_configs({config: True})
+        with T.Kernel(N // 64, M // 64, threads=128) as (bx, by):
+            a = T.alloc_shared((64, 64), "float16")
+            b = T.alloc_shared((64, 64), "float16")
+            c = T.alloc_fragment((64, 64), "float32")
+            T.clear(c)
+            for k in T.Pipelined(K // 64, num_stages=2):
+                T.copy(A[by * 64, k * 64], a)
+                T.copy(B[k * 64, bx * 64], b)
+                T.gemm(a, b, c)
+            T.copy(c, C[by * 64, bx * 64])
+        return C
+
+    configs = {config: True, "tl.enable_fast_math": True} if is_option else None
+    kernel = tile2triton.kernel(pass_configs=configs)(made)
+    facts = tile2triton.transpile(kernel, target=target, M=128, N=128, K=128).lowered_facts
+    (said,) = [one for one in facts.hint_report if config in one.construct]
+    assert said.how == CONFIGS[target, config][0]
+    assert CONFIGS[target, config][1] in said.detail
+    asked = [(one.kind, one.arguments) for one in facts.patches if one.construct]
+    assert asked == [("mma_version", (("version", 2),))] * (said.how == "patch")
+    assert bool(facts.descriptors) == (target == "cuda:90" and "wgmma" in config)
+
+
 def test_the_rest_of_a_schedule_is_in_the_report():
     scheduled = product().scheduled(Schedule(warps=8, pipeline=3, registers=128))
     kernel, found = outcomes(scheduled, "cuda:80")

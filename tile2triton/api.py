@@ -55,8 +55,9 @@ def kernel(
     returned. `target` is such as "cuda:90"; without it, this machine's GPU. `schedule` is how it is
     run, beside what annotations below this one say. What TileLang's `jit`
     takes beside these (`pass_configs`, `verbose`, …) is kept on record and changes nothing, except
-    that `pass_configs={"tl.disable_tma_lower": True}` keeps copies off TMA descriptors. Raises
-    `ArgumentError` for any other option, and for what is no function.
+    that `pass_configs={"tl.disable_tma_lower": True}` keeps copies off TMA descriptors, and
+    "tl.disable_wgmma" products off wgmma. Raises `ArgumentError` for any other option, and for what
+    is no function.
     """
     frame = sys._getframe(1)
     options = checked_options(out_idx, target, recorded)

@@ -19,6 +19,7 @@ from tile2triton.diagnostics import from_rewrite_error
 from tile2triton.emit import emit
 from tile2triton.frontend.options import Options
 from tile2triton.frontend.tile_module import tile_module
+from tile2triton.hints.pass_configs import NO_TMA, enabled
 from tile2triton.observing import observer, refusals_of
 from tile2triton.pipeline import lower
 from tile2triton.printer import to_source
@@ -45,7 +46,9 @@ class CompiledKernel(TileLangKernel):
         self.program = program
         self.target = options.target or default_target()
         self.name = program.facts.name
-        if not options.uses_tma:
+        program.facts.hints["pass_configs"] = enabled(options.pass_configs)
+        annotated = program.facts.hints.get("annotate_pass_configs", {}).get("configs")
+        if NO_TMA in (*enabled(options.pass_configs), *enabled(annotated)):
             program.facts.hints["descriptors"] = False
         with refusals_of(self.name):
             self.triton_source, self.lowered_facts = self.emitted_for(self.target)

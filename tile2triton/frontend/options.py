@@ -23,7 +23,7 @@ RECORDED = (
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """What `@tile2triton.kernel(...)` was given; of `recorded`, only TMA is looked at."""
+    """What `@tile2triton.kernel(...)` was given; of `recorded`, pass configs are looked at."""
 
     out_idx: tuple[int, ...] | None = None
     target: str | None = None
@@ -31,12 +31,9 @@ class Options:
     schedule: Schedule | None = None
 
     @property
-    def uses_tma(self) -> bool:
-        """Whether copies may go through TMA descriptors; a pass config of TileLang forbids it."""
-        configs = dict(self.recorded).get("pass_configs") or {}
-        return not any(
-            str(key).lower().endswith("disable_tma_lower") and on for key, on in configs.items()
-        )
+    def pass_configs(self) -> Any:
+        """The settings of TileLang's passes, of which few mean something here."""
+        return dict(self.recorded).get("pass_configs")
 
 
 def checked_options(out_idx: Any, target: Any, recorded: Mapping[str, Any]) -> Options:

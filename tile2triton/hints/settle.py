@@ -12,6 +12,7 @@ from tile2triton.hints.kernel_patches import KERNEL_PATCHES, ask_for
 from tile2triton.hints.launch_options import OPTIONS, set_option
 from tile2triton.hints.layouts import layout_requests
 from tile2triton.hints.loops import loop_requests
+from tile2triton.hints.pass_configs import settle_annotation, settle_option
 from tile2triton.hints.patches import settle_patch
 from tile2triton.hints.sites import asked_of
 from tile2triton.hints.statements import settle_statement
@@ -48,9 +49,14 @@ def settle(tree: ast.Module, facts: Facts, schedule: Schedule) -> None:
     """Fill `facts.patches`, the launches' options and `facts.hint_report`."""
     kernels = kernels_of(tree)
     _set_schedule(kernels, facts, schedule)
+    for kernel in kernels:
+        settle_option(kernel, facts)
     for hint in facts.written_hints:
         blocks = [at for at, one in enumerate(kernels) if one.lineno == hint.kernel_line]
-        if not blocks:
+        if hint.operator == "annotate_pass_configs":
+            # It is of the whole program, wherever it stands.
+            settle_annotation(hint, kernels, facts)
+        elif not blocks:
             reason = "its kernel launches nothing"
             outcome(facts, hint.construct, hint.line, hint.filename, "none", reason)
         elif hint.operator == "annotate_layout":
@@ -64,10 +70,13 @@ def settle(tree: ast.Module, facts: Facts, schedule: Schedule) -> None:
     for request in facts.hint_requests:
         _settle_request(request, kernels[request.block], facts.launches[request.block], facts)
     for kernel, launch in zip(kernels, facts.launches, strict=True):
-        facts.patches += turned_operands(kernel, launch.num_warps, facts)
-        asked = [one.kernel for one in facts.patches if one.kind == "shared_layout"]
+        asked = {one.kind for one in facts.patches if one.kernel == kernel.name}
+        # Without wgmma, nothing is turned round.
+        if "mma_version" not in asked:
+            facts.patches += turned_operands(kernel, launch.num_warps, facts)
         # What the user says of a layout is not to be overruled.
-        facts.patches += inferred_layouts(kernel, facts) if kernel.name not in asked else ()
+        if "shared_layout" not in asked:
+            facts.patches += inferred_layouts(kernel, facts)
     facts.hint_report.sort(key=lambda one: (one.filename, one.line))
 
 

@@ -100,7 +100,6 @@ _BY_OPERATOR: Mapping[str, Callable[[WrittenHint, Launch, Facts], Settled]] = {
         '`eviction_policy="evict_last"` of its copies is nearest'
     ),
     "annotate_compile_flags": _never("Triton calls ptxas or LLVM by itself, and no C++ compiler"),
-    "annotate_pass_configs": _never("they are settings of TileLang's passes"),
     "pdl_sync": _never("a launch starts when the one before is over"),
     "pdl_trigger": _never("the next launch starts when this one is over"),
 }

@@ -61,6 +61,19 @@ GROUPS = (
                 becomes="the patch `mma_version`: mma.sync in the place of wgmma",
             ),
             HintRow(
+                written=(
+                    '`pass_configs={"tl.disable_wgmma": True}`, or the same in '
+                    "`T.annotate_pass_configs`"
+                ),
+                targets="all",
+                becomes="sm_90: the patch `mma_version`; native where there is no wgmma",
+            ),
+            HintRow(
+                written='`pass_configs={"tl.disable_tma_lower": True}`, or the same there',
+                targets="all",
+                becomes="pointers move tiles",
+            ),
+            HintRow(
                 written="`T.direct_to_lds()` above a kernel",
                 targets="AMD",
                 becomes=(
@@ -119,8 +132,8 @@ GROUPS = (
             ),
             HintRow(
                 written=(
-                    "`T.annotate_l2_hit_ratio`, `T.annotate_compile_flags`, "
-                    "`T.annotate_pass_configs`, `T.pdl_sync`, `T.pdl_trigger`"
+                    "`T.annotate_l2_hit_ratio`, `T.annotate_compile_flags`, other pass configs, "
+                    "`T.pdl_sync`, `T.pdl_trigger`"
                 ),
                 targets="none",
                 becomes="none",

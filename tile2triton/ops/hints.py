@@ -73,11 +73,11 @@ def annotate_compile_flags(flags: Any) -> Any:
 
 
 def annotate_pass_configs(configs: Any) -> Any:
-    """Settings of TileLang's passes; not applied, and reported.
+    """Settings of TileLang's passes; those that forbid wgmma and TMA hold, others are reported.
 
     | form | meaning | Triton |
     |---|---|---|
-    | `T.annotate_pass_configs({…})` | a hint | nothing |
+    | `T.annotate_pass_configs({…})` | a hint | nothing, or pointers in the place of TMA |
     """
 
 
