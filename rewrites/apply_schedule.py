@@ -111,7 +111,6 @@ def _refuse_what_is_for_operands(block: ast.With, facts: Facts) -> None:
             )
     said = {
         "T.split": bool(schedule.splits),
-        "T.persistent": schedule.programs is not None,
         "T.recompute": schedule.recompute,
         "T.vectorize": schedule.width is not None,
     }

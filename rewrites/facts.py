@@ -283,6 +283,10 @@ class Facts:
     patches: list[Patch] = field(default_factory=list)
     # What became of each hint, once for each target.
     hint_report: list[HintOutcome] = field(default_factory=list)
+    # Variables of loops over what programs of a grid would do, in no order.
+    program_loops: set[str] = field(default_factory=set)
+    # Stores of tiles in parts, as the schedule says.
+    subtile_stores: int = 0
     # TMA descriptors that lowered copies use, by the name of their kernel parameter.
     descriptors: dict[str, Descriptor] = field(default_factory=dict)
 

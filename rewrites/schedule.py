@@ -24,6 +24,8 @@ class Schedule:
     swizzle: int | None = None
     # How many programs a persistent grid has.
     programs: int | None = None
+    # In how many parts a result tile is stored.
+    subtiles: int | None = None
     # Whether matrix products may be computed again for each tile that needs them.
     recompute: bool = False
     # Options of the launch, by Triton's names.
@@ -45,6 +47,7 @@ class Schedule:
             width=defaults.width if self.width is None else self.width,
             swizzle=defaults.swizzle if self.swizzle is None else self.swizzle,
             programs=defaults.programs if self.programs is None else self.programs,
+            subtiles=defaults.subtiles if self.subtiles is None else self.subtiles,
             recompute=defaults.recompute or self.recompute,
             options={**defaults.options, **self.options},
             nodes={**defaults.nodes, **self.nodes},

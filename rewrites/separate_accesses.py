@@ -128,7 +128,8 @@ class _Order:
         is_serial = isinstance(statement, ast.While)
         variable = run = None
         if isinstance(statement, ast.For) and not _is_parallel(statement):
-            is_serial = True
+            # What programs would do is not ordered.
+            is_serial = ast.unparse(statement.target) not in self.facts.program_loops
             variable, run = ast.unparse(statement.target), next(self.count)
             self.steps[variable] = self._step(statement)
         for turn in range(2 if is_serial else 1):

@@ -1879,7 +1879,8 @@ CATALOGUE: dict[str, Entry] = {
         title="An annotation for programs on whole operands",
         explanation=(
             "A kernel with T.Kernel says itself how its work is shared out, so that its schedule "
-            "cannot split loops, make the grid persistent or compute products again."
+            "cannot split loops or compute products again. Nor can programs that wait for all "
+            "others compute several tiles in turn."
         ),
         wrong='T.split("k", 4)  # above a kernel with T.Kernel',
         right="with T.Kernel(columns, rows, 4) as (bx, by, part):\n    pass",

@@ -18,6 +18,7 @@ from rewrites import (
     lower_program,
     narrow_loops,
     open_kernels,
+    persist,
     remove_jumps,
     resolve_views,
     separate_accesses,
@@ -54,6 +55,7 @@ PIPELINE = tuple(
     for module in (
         tile_operands,
         apply_schedule,
+        persist,
         check_operators,
         remove_jumps,
         split_grids,
@@ -92,6 +94,8 @@ def lower(program: Program, target: str, after: str | None = None) -> ast.Module
     facts.multiprocessors = BY_NAME[target].multiprocessors
     facts.operators = OPERATORS
     facts.descriptors = {}
+    facts.program_loops = set()
+    facts.subtile_stores = 0
     facts.patch_kinds = patch_kinds()
     forget(facts)
     schedule = facts.schedule

@@ -144,6 +144,7 @@ class Grid:
                 ast.Name(self.inner.counter, ast.Store()), loop, self.inner.statements, []
             )
             turns.type_comment = None
+            writer.facts.program_loops.add(self.inner.counter)
             # What all tiles share stands in front of the loop over them.
             statements = [*statements, place(turns, writer.node)]
             extents = [writer.tree("T.min(a, b)", a=total, b=programs)]

@@ -2,6 +2,7 @@
 
 import ast
 
+from rewrites.descriptors import has_tma
 from rewrites.facts import Facts, HintRequest, Launch, Patch
 from rewrites.hint_notes import note, outcome
 from rewrites.schedule import Schedule
@@ -94,12 +95,24 @@ def _set_schedule(kernels: list[ast.FunctionDef], facts: Facts, schedule: Schedu
             note(facts, node, construct, how, detail)
     for key, node in schedule.nodes.items():
         field, _, part = key.partition(".")
-        if field in _FOLLOWED:
+        if field == "subtiles":
+            how, detail = _subtiles(facts)
+            note(facts, node, f"T.subtile({schedule.subtiles})", how, detail)
+        elif field in _FOLLOWED:
             said = getattr(schedule, field)
             value = said[part] if part else said
             note(
                 facts, node, f"{part or field}={value} of the schedule", "native", _FOLLOWED[field]
             )
+
+
+def _subtiles(facts: Facts) -> tuple[str, str]:
+    """What became of parts in which tiles are to be stored."""
+    if facts.subtile_stores:
+        return "native", "`tl.split` of what a TMA descriptor stores"
+    if not has_tma(facts.target):
+        return "none", "tiles in registers are stored from there: only TMA needs shared memory"
+    return "none", "no whole tile of two dimensions is stored by a TMA descriptor"
 
 
 def _settle_request(

@@ -39,6 +39,14 @@ GROUPS = (
                 becomes="`maxnreg=128` at the launch",
             ),
             HintRow(
+                written="`T.subtile(2)` above a kernel",
+                targets="sm_90, sm_100",
+                becomes=(
+                    "`tl.split` of result tiles that TMA stores: a part at a time needs less "
+                    "shared memory. Tiles that are stored as they were summed are, when large"
+                ),
+            ),
+            HintRow(
                 written="`T.ctas(2)` above a kernel",
                 targets="sm_90, sm_100",
                 becomes=(

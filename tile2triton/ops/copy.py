@@ -5,15 +5,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from rewrites import tensors, tiles
-from rewrites.descriptors import descriptor_for
 from rewrites.errors import Problem
 from rewrites.facts import Facts
-from rewrites.quote import expr, name
+from rewrites.quote import name
 from rewrites.space import Space
 from rewrites.stores import store
 from rewrites.values import Value, cast
 from tile2triton.hints.copies import CopyHints
 from tile2triton.ops.base import Operator
+from tile2triton.ops.descriptor_copies import load_by_descriptor, store_by_descriptor
 from tile2triton.ops.lowerings import indices_of, space_of_region
 from tile2triton.ops.regions import CopyMatch, Region, copy_problems, match_copy, read_region
 from tile2triton.ops.whole.stores import COPY as WHOLE_COPY
@@ -80,8 +80,8 @@ def lower(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> None:
         hints.idle("both tiles are one value, so that nothing is moved")
         return
     if not hints.avoid_tma and (
-        _load_by_descriptor(space, match, hints.prefer_tma)
-        or _store_by_descriptor(space, match, hints.prefer_tma)
+        load_by_descriptor(space, match, hints.prefer_tma)
+        or store_by_descriptor(space, match, hints.prefer_tma)
     ):
         hints.by_tma()
         return
@@ -136,83 +136,6 @@ def _is_rename(source: Region, destination: Region) -> bool:
     """Two whole tiles of one shape share the value, since Triton's tensors do not change."""
     on_chip = not source.is_tensor and not destination.is_tensor
     return on_chip and source.whole and destination.whole and source.sizes == destination.sizes
-
-
-def _load_by_descriptor(space: Space, match: CopyMatch, is_wanted: bool) -> bool:
-    """Load a GEMM operand through a TMA descriptor, where the target and the tensor allow it.
-
-    Other tiles go that way where that `is_wanted`.
-    """
-    source, destination = match.source, match.destination
-    plan = space.lowering.descriptors
-    is_operand = destination.buffer in plan.operands or (
-        is_wanted and destination.buffer in space.facts.tiles
-    )
-    if not (is_operand and destination.whole and source.buffer in plan.loads):
-        return False
-    if source.buffer in space.lowering.safe_values:
-        return False
-    found = _descriptor(space, match, source, match.source_axes)
-    if found is None:
-        return False
-    tile = space.facts.tiles[destination.buffer]
-    starts = _starts(space, source, found)
-    value = Value(expr("block.load(starts)", block=name(found), starts=starts), source.dtype)
-    tree = value.tree
-    if source.rank != tile.rank:
-        tree = expr("tree.reshape()", tree=tree)
-        assert isinstance(tree, ast.Call)
-        tree.args = list(tile.trees)
-    moved = cast(Value(tree, source.dtype), destination.dtype)
-    space.lowering.emit("target = value", target=destination.buffer, value=moved.tree)
-    return True
-
-
-def _store_by_descriptor(space: Space, match: CopyMatch, is_wanted: bool) -> bool:
-    """Store a whole tile to an output through a TMA descriptor, where that is possible."""
-    source, destination = match.source, match.destination
-    plan = space.lowering.descriptors
-    if not (destination.buffer in plan.stores and source.whole):
-        return False
-    if not (plan.operands or is_wanted):
-        return False
-    if len(match.extents) < 2:
-        return False
-    found = _descriptor(space, match, destination, match.destination_axes)
-    if found is None:
-        return False
-    value = cast(Value(name(source.buffer), source.dtype), destination.dtype).tree
-    if source.rank != destination.rank:
-        value = expr("value.reshape()", value=value)
-        assert isinstance(value, ast.Call)
-        value.args = list(space.facts.descriptors[found].block)
-    space.lowering.emit(
-        "block.store(starts, value)",
-        block=name(found),
-        starts=_starts(space, destination, found),
-        value=value,
-    )
-    return True
-
-
-def _descriptor(
-    space: Space, match: CopyMatch, region: Region, axes: tuple[int, ...]
-) -> str | None:
-    if None in match.sizes:
-        return None
-    sizes = {d: size for d, size in zip(axes, match.sizes, strict=True) if size is not None}
-    extents = dict(zip(axes, match.extents, strict=True))
-    found = descriptor_for(
-        space.facts, space.environment, region.buffer, region.starts, sizes, extents
-    )
-    return None if found is None else found.name
-
-
-def _starts(space: Space, region: Region, descriptor: str) -> ast.expr:
-    """A tensor map takes coordinates of 32 bits, in the descriptor's order."""
-    order = space.facts.descriptors[descriptor].order
-    starts = [cast(space.value(region.starts[d]), "int32").tree for d in order]
-    return ast.List(starts, ast.Load())
 
 
 COPY = Operator(

@@ -40,6 +40,10 @@ def persistent(programs: Any = None) -> Any:
     """A program for each multiprocessor, which computes several tiles; `programs` says how many."""
 
 
+def subtile(parts: Any) -> Any:
+    """Tiles that TMA stores are stored in so many parts, which need less shared memory at once."""
+
+
 def split(axis: Any, parts: Any) -> Any:
     """The extent `axis`, over which a loop sums, is shared out to `parts` programs.
 
@@ -179,6 +183,13 @@ def _read_persistent(programs: Any = None) -> dict[str, Any]:
     return {"programs": _number("the number of programs", programs, 1, "write T.persistent()")}
 
 
+def _read_subtile(parts: Any) -> dict[str, Any]:
+    number = _number("the number of parts", parts, 1, "write T.subtile(2)")
+    if number > 8 or not _is_power_of_two(number):
+        raise WrongHintError(f"tiles are stored in 1, 2, 4 or 8 parts, not {number}", "write 2")
+    return {"subtiles": number}
+
+
 def _read_split(axis: Any, parts: Any) -> dict[str, Any]:
     if not isinstance(axis, str):
         raise WrongHintError(f"an extent has a name, not {axis!r}", 'write T.split("k", 4)')
@@ -270,7 +281,18 @@ HINTS = (
         operands="T.use_swizzle",
         kernels="T.use_swizzle",
     ),
-    Hint(persistent, _read_persistent, operands="a loop over tiles in each program"),
+    Hint(
+        persistent,
+        _read_persistent,
+        operands="a loop over tiles in each program",
+        kernels="a loop over the programs of its grid",
+    ),
+    Hint(
+        subtile,
+        _read_subtile,
+        operands="parts of result tiles, where TMA stores them",
+        kernels="parts of result tiles, where TMA stores them",
+    ),
     Hint(split, _read_split, operands="more programs, and a second kernel that combines"),
     Hint(recompute, _read_recompute, operands="tiles along extents that products do not have"),
     Hint(

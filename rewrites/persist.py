@@ -1,0 +1,151 @@
+"""Let fewer programs than tiles run, each of which computes several tiles in turn.
+
+What the programs of a grid do is not ordered among them, and so neither are the turns of the loop.
+It may begin the loads of a tile while the tile before it is stored.
+
+before, with 132 programs:
+    def k(A: T.Tensor((4096, 64), "float16"), C: T.Tensor((4096, 64), "float16")):
+        with T.Kernel(2, 64, threads=128) as (bx, by):
+            a = T.alloc_fragment((64, 32), "float16")
+            T.copy(A[by * 64, bx * 32], a)
+            T.copy(a, C[by * 64, bx * 32])
+
+after:
+    def k(A: T.Tensor((4096, 64), 'float16'), C: T.Tensor((4096, 64), 'float16')):
+        with T.Kernel(T.min(2 * 64, 132), threads=128) as program:
+            for tile in T.serial(program, 2 * 64, 132):
+                bx = tile % 2
+                by = tile // 2
+                a = T.alloc_fragment((64, 32), 'float16')
+                T.copy(A[by * 64, bx * 32], a)
+                T.copy(a, C[by * 64, bx * 32])
+"""
+
+import ast
+import functools
+
+from rewrites.environment import Names
+from rewrites.errors import refuse
+from rewrites.facts import Facts
+from rewrites.hint_notes import note
+from rewrites.nodes import Comment
+from rewrites.quote import copy_tree, expr, literal, name, place, stmts
+from rewrites.tree import function_of, is_whole, operator_call, walk
+
+
+def run(tree: ast.Module, facts: Facts) -> ast.Module:
+    """Change the grids of a kernel with T.Kernel whose schedule asks for it."""
+    count = facts.schedule.programs
+    function = function_of(tree)
+    if count is None or facts.stored or is_whole(function):
+        return tree
+    names = Names.of(tree, facts)
+    for block in function.body:
+        if isinstance(block, ast.With):
+            _persist(block, count or facts.multiprocessors, names, facts)
+    return tree
+
+
+def _persist(block: ast.With, programs: int, names: Names, facts: Facts) -> None:
+    for node in walk(block):
+        if isinstance(node, ast.stmt) and operator_call(node, "sync_grid") is not None:
+            raise refuse(
+                node,
+                "T2T877",
+                "T.persistent shares tiles out to programs, which cannot wait for all others",
+                (),
+                "leave T.persistent out of the schedule of this kernel",
+            )
+    header, target = block.items[0].context_expr, block.items[0].optional_vars
+    assert isinstance(header, ast.Call) and target is not None
+    variables = target.elts if isinstance(target, ast.Tuple) else [target]
+    extents = header.args
+    program, tile = names.fresh("program"), names.fresh("tile")
+    total = functools.reduce(lambda a, b: expr("a * b", a=a, b=b), map(copy_tree, extents))
+    swizzles = [one for one in block.body if operator_call(one, "use_swizzle") is not None]
+    indices, body = _without_swizzles(block.body)
+    rest: ast.expr = name(tile)
+    if swizzles and len(extents) > 1:
+        made, rest = _panels(swizzles[0], tile, extents, variables, names, facts)
+        indices += made
+        note(facts, swizzles[0], ast.unparse(swizzles[0]), "native", "the order of the tiles")
+        extents, variables = extents[2:], variables[2:]
+    for number, (extent, variable) in enumerate(zip(extents, variables, strict=True), 1):
+        is_last = number == len(extents)
+        index = rest if is_last else expr("i % n", i=rest, n=copy_tree(extent))
+        indices += stmts("target = tree", target=_identifier(variable), tree=index)
+        rest = expr("i // n", i=copy_tree(rest), n=copy_tree(extent))
+    counted = expr(
+        "T.serial(program, total, programs)",
+        program=program,
+        total=total,
+        programs=literal(programs),
+    )
+    loop = ast.For(ast.Name(tile, ast.Store()), counted, [*indices, *body], [])
+    loop.type_comment = None
+    header.args = [
+        expr("T.min(total, programs)", total=copy_tree(total), programs=literal(programs))
+    ]
+    block.items[0].optional_vars = ast.Name(program, ast.Store())
+    block.body = [place(loop, block)]
+    place(block, block)
+    facts.program_loops.add(tile)
+
+
+def _without_swizzles(body: list[ast.stmt]) -> tuple[list[ast.stmt], list[ast.stmt]]:
+    """The comments above T.use_swizzle, and what is left without both."""
+    comments: list[ast.stmt] = []
+    rest: list[ast.stmt] = []
+    for statement in body:
+        if operator_call(statement, "use_swizzle") is None:
+            rest.append(statement)
+            continue
+        while rest and isinstance(rest[-1], Comment):
+            comments.insert(0, rest.pop())
+    return comments, rest
+
+
+def _panels(
+    swizzle: ast.stmt,
+    tile: str,
+    extents: list[ast.expr],
+    variables: list[ast.expr],
+    names: Names,
+    facts: Facts,
+) -> tuple[list[ast.stmt], ast.expr]:
+    """The indices along the first two dimensions, in panels, and the number of the rest."""
+    call = operator_call(swizzle, "use_swizzle")
+    assert call is not None
+    arguments = facts.operators["use_swizzle"].arguments(call)
+    order = arguments["order"]
+    is_by_columns = isinstance(order, ast.Constant) and order.value == "column"
+    (columns, rows), (x, y) = extents[:2], map(_identifier, variables[:2])
+    if is_by_columns:
+        columns, rows, x, y = rows, columns, y, x
+    trees = {"columns": columns, "rows": rows, "panel": arguments["panel_size"]}
+    flat: ast.expr = name(tile)
+    if len(extents) > 2:
+        flat = expr(
+            "t % (columns * rows)", t=tile, columns=copy_tree(columns), rows=copy_tree(rows)
+        )
+    made = stmts(
+        "first = flat // (panel * columns) * panel\n"
+        "height = T.min(rows - first, panel)\n"
+        "inside = flat % (panel * columns)\n"
+        "y = first + inside % height\n"
+        "x = inside // height",
+        first=names.fresh("panel_start"),
+        height=names.fresh("panel_height"),
+        inside=names.fresh("panel_tile"),
+        flat=flat,
+        x=x,
+        y=y,
+        **{key: copy_tree(tree) for key, tree in trees.items()},
+    )
+    rest = expr("t // (columns * rows)", t=tile, columns=copy_tree(columns), rows=copy_tree(rows))
+    return made, rest
+
+
+def _identifier(variable: ast.expr) -> str:
+    assert isinstance(variable, ast.Name)
+    return variable.id
