@@ -2,8 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from torch import Tensor
+
+from tile2triton import Schedule
+from tile2triton.schedule.hints import BY_NAME
 
 Inputs = tuple[Tensor, ...]
 Config = dict[str, int]
@@ -59,6 +64,19 @@ def as_tile_program(config: Config) -> Config:
     """A hand-written kernel's configuration in the words of the tile programs."""
     words = {"BLOCK_M": "block_M", "BLOCK_N": "block_N", "BLOCK_K": "block_K", "ROWS": "block_M"}
     words |= {"CHUNK": "chunk", "BLOCK_V": "block_V", "SPLIT_K": "split_k"}
-    result = {words.get(name, name): value for name, value in config.items() if name != "GROUP_M"}
+    result = {
+        words.get(name, name): value
+        for name, value in config.items()
+        if name not in ("GROUP_M", "SUBTILE")
+    }
     result["threads"] = 32 * result.pop("num_warps")
     return result
+
+
+def configured(kernel: Any, config: Config) -> Callable[..., Tensor]:
+    """A tile program with a configuration: annotations of a schedule, and its own parameters."""
+    schedule = {key: value for key, value in config.items() if key in BY_NAME}
+    rest = {key: value for key, value in config.items() if key not in schedule}
+    if schedule:
+        kernel = kernel.scheduled(Schedule(**schedule))
+    return partial(kernel, **rest)

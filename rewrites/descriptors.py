@@ -1,4 +1,7 @@
-"""Which copies go through TMA descriptors: Hopper and newer, GEMM operands and plain outputs."""
+"""Which copies go through TMA descriptors: Hopper and newer, GEMM operands and plain outputs.
+
+Operands are also the shared tiles from whose elements those of a GEMM are computed.
+"""
 
 import ast
 from collections.abc import Sequence
@@ -19,7 +22,7 @@ MAX_RANK = 5
 
 @dataclass(frozen=True)
 class DescriptorPlan:
-    """Tensors that are only read, outputs that one T.copy stores, tiles that T.gemm multiplies.
+    """Tensors that are only read, outputs that one T.copy stores, tiles that T.gemm needs.
 
     Such a T.copy stores no element twice: a loop around it moves it by its whole length.
     """
@@ -74,8 +77,30 @@ def plan_descriptors(function: ast.FunctionDef, facts: Facts) -> DescriptorPlan:
     return DescriptorPlan(
         frozenset(inputs),
         frozenset(stored_once),
-        frozenset(operands),
+        frozenset(_needed(operands, function, facts)),
     )
+
+
+def _needed(operands: set[str], function: ast.FunctionDef, facts: Facts) -> set[str]:
+    """Operands, and the shared tiles that they are computed from."""
+    sources: dict[str, set[str]] = {}
+    for node in walk(function):
+        match node:
+            case ast.For(iter=ast.Call(func=ast.Attribute(attr="Parallel")), body=body):
+                # Names that the loop gives to what it reads belong to all that it stores.
+                read = {name for one in body for name in names_in(one)}
+                for store in walk(node):
+                    if isinstance(store, ast.Assign):
+                        sources.setdefault(base_name(store.targets[0]) or "", set()).update(read)
+            case ast.Expr(value=ast.Call(func=ast.Attribute(attr=called)) as call):
+                if called in ("copy", "interleave", "transpose"):
+                    target = facts.operators[called].arguments(call)["dst"]
+                    sources.setdefault(base_name(target) or "", set()).update(names_in(call))
+    found, new = set(operands), set(operands)
+    while new:
+        new = {name for one in new for name in sources.get(one, ())} & facts.tiles.keys() - found
+        found |= new
+    return {name for name in found if name in operands or facts.tiles[name].scope == "shared"}
 
 
 def _is_input(tensor: Tensor, facts: Facts) -> bool:

@@ -287,6 +287,8 @@ class Facts:
     program_loops: set[str] = field(default_factory=set)
     # Stores of tiles in parts, as the schedule says.
     subtile_stores: int = 0
+    # Tiles whose transposes products are added to.
+    swapped: list[str] = field(default_factory=list)
     # TMA descriptors that lowered copies use, by the name of their kernel parameter.
     descriptors: dict[str, Descriptor] = field(default_factory=dict)
 

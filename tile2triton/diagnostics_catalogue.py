@@ -807,6 +807,12 @@ CATALOGUE: dict[str, Entry] = {
         wrong="T.transpose(a, b)  # a: (64, 32), b: (64, 32)",
         right="T.transpose(a, b)  # a: (64, 32), b: (32, 64)",
     ),
+    "T2T347": Entry(
+        title="Operands that T.interleave does not take",
+        explanation="Two whole tiles have one shape, and the third one twice their last extent.",
+        wrong="T.interleave(a, b, c)  # all three: (64, 32)",
+        right="T.interleave(a, b, c)  # a, b: (64, 32), c: (64, 64)",
+    ),
     "T2T360": Entry(
         title="An allocation in a scope that has no memory here",
         explanation="Tensors are global, tiles are shared or fragments, scalars are variables.",

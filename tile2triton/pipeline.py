@@ -27,8 +27,10 @@ from rewrites import (
     split_grids,
     split_tiles,
     spread_threads,
+    swap_ab,
     tidy_names,
     tile_operands,
+    unpack,
 )
 from rewrites.facts import Facts, Program
 from rewrites.quote import copy_tree
@@ -57,6 +59,8 @@ PIPELINE = tuple(
         apply_schedule,
         persist,
         check_operators,
+        unpack,
+        swap_ab,
         remove_jumps,
         split_grids,
         sequence_roles,
@@ -96,6 +100,7 @@ def lower(program: Program, target: str, after: str | None = None) -> ast.Module
     facts.descriptors = {}
     facts.program_loops = set()
     facts.subtile_stores = 0
+    facts.swapped = []
     facts.patch_kinds = patch_kinds()
     forget(facts)
     schedule = facts.schedule

@@ -6,7 +6,15 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from benchmarks.contest import Call, Config, Contestant, Inputs, Workload, as_tile_program
+from benchmarks.contest import (
+    Call,
+    Config,
+    Contestant,
+    Inputs,
+    Workload,
+    as_tile_program,
+    configured,
+)
 from benchmarks.tilelang_port import tilelang_version
 from benchmarks.triton_kernels import gemm as by_hand
 from benchmarks.triton_kernels import split_k_gemm as split_by_hand
@@ -16,6 +24,10 @@ from tests.kernels.split_k_gemm import split_k_gemm
 
 SIZE = 8192
 TILES = tuple(as_tile_program(config) for config in by_hand.CONFIGS)
+PERSISTENT = tuple(
+    {**as_tile_program(config), "persistent": True, "subtile": 1 + bool(config["SUBTILE"])}
+    for config in by_hand.PERSISTENT_CONFIGS
+)
 
 
 def random_matrices(dtype: torch.dtype, left: tuple[int, int], right: tuple[int, int]) -> Inputs:
@@ -32,7 +44,7 @@ def gemm_workload(name: str, dtype: torch.dtype, transpose_b: bool) -> Workload:
 
     def tile_program(kernel: Callable[..., Tensor], inputs: Inputs, config: Config) -> Call:
         types = {"dtype": type_name, "out_dtype": type_name}
-        return partial(kernel, *inputs, transpose_B=transpose_b, **types, **config)
+        return partial(configured(kernel, config), *inputs, transpose_B=transpose_b, **types)
 
     def on_whole_operands(inputs: Inputs, config: Config) -> Call:
         return partial(whole_operands.gemm, *inputs, transpose_b)
@@ -52,7 +64,9 @@ def gemm_workload(name: str, dtype: torch.dtype, transpose_b: bool) -> Workload:
         inputs=partial(random_matrices, dtype, (SIZE, SIZE), (SIZE, SIZE)),
         reference=partial(in_fp32, transpose_b=transpose_b),
         contestants=(
-            Contestant("tile2triton", "tile2triton", partial(tile_program, gemm), TILES),
+            Contestant(
+                "tile2triton", "tile2triton", partial(tile_program, gemm), (*TILES, *PERSISTENT)
+            ),
             Contestant("tile2triton whole", "tile2triton", on_whole_operands),
             Contestant(
                 "triton pointers", "triton", partial(hand, by_hand.gemm_pointers), by_hand.CONFIGS

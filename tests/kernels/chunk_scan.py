@@ -3,6 +3,7 @@
 import tile2triton
 import tile2triton.language as T
 
+# exp2 of a number times this is its exp.
 LOG2_E = 1.4426950408889634
 
 
@@ -50,13 +51,15 @@ def chunk_scan(
         m0, n0 = bx // blocks_N * block_M, bx % blocks_N * block_N
         token = c * chunk + m0
         T.copy(dA_cumsum[b, h, c, m0 : m0 + block_M], dA_m)
+        for i in T.Parallel(block_M):
+            dA_m[i] *= LOG2_E
 
         # The state before the chunk, which has decayed up to each token.
         T.copy(C[b, token : token + block_M, group, :], C_shared)
         T.copy(states[b, c, h, n0 : n0 + block_N, :], states_shared)
         T.gemm(C_shared, states_shared, acc, transpose_B=True, clear_accum=True)
         for i, j in T.Parallel(block_M, block_N):
-            acc[i, j] *= T.exp2(dA_m[i] * LOG2_E)
+            acc[i, j] *= T.exp2(dA_m[i])
 
         # The tokens of the chunk up to each one.
         for k in T.Pipelined(T.ceildiv(m0 + block_M, block_K), num_stages=num_stages):
@@ -64,9 +67,11 @@ def chunk_scan(
             T.copy(CB[b, c, group, m0 : m0 + block_M, k0 : k0 + block_K], CB_shared)
             T.copy(dA_cumsum[b, h, c, k0 : k0 + block_K], dA_k)
             T.copy(dt[b, h, c, k0 : k0 + block_K], dt_k)
+            for j in T.Parallel(block_K):
+                dA_k[j] *= LOG2_E
             T.copy(X[b, c * chunk + k0 : c * chunk + k0 + block_K, h, n0 : n0 + block_N], X_shared)
             for i, j in T.Parallel(block_M, block_K):
-                decay = T.exp2((dA_m[i] - dA_k[j]) * LOG2_E) * dt_k[j]
+                decay = T.exp2(dA_m[i] - dA_k[j]) * dt_k[j]
                 weights[i, j] = T.if_then_else(m0 + i >= k0 + j, CB_shared[i, j] * decay, 0)
             T.gemm(weights, X_shared, acc)
 

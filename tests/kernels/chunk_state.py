@@ -3,6 +3,7 @@
 import tile2triton
 import tile2triton.language as T
 
+# exp2 of a number times this is its exp.
 LOG2_E = 1.4426950408889634
 
 

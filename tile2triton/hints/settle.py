@@ -98,6 +98,9 @@ def _set_schedule(kernels: list[ast.FunctionDef], facts: Facts, schedule: Schedu
         if field == "subtiles":
             how, detail = _subtiles(facts)
             note(facts, node, f"T.subtile({schedule.subtiles})", how, detail)
+        elif field == "swap_ab":
+            how, detail = _swap_ab(facts)
+            note(facts, node, f"T.swap_ab({schedule.swap_ab})", how, detail)
         elif field in _FOLLOWED:
             said = getattr(schedule, field)
             value = said[part] if part else said
@@ -113,6 +116,17 @@ def _subtiles(facts: Facts) -> tuple[str, str]:
     if not has_tma(facts.target):
         return "none", "tiles in registers are stored from there: only TMA needs shared memory"
     return "none", "no whole tile of two dimensions is stored by a TMA descriptor"
+
+
+def _swap_ab(facts: Facts) -> tuple[str, str]:
+    """What became of products whose transposes are to be computed, or not."""
+    if facts.schedule.swap_ab is False:
+        return "native", "products are computed as they are written"
+    if facts.swapped:
+        return "native", f"`{'`, `'.join(facts.swapped)}` by transposes"
+    if facts.target != "cuda:90":
+        return "none", "only wgmma reads the first factor, and no other, from registers"
+    return "none", "no product has a loaded first factor and a computed second one"
 
 
 def _settle_request(

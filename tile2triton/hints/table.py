@@ -47,6 +47,14 @@ GROUPS = (
                 ),
             ),
             HintRow(
+                written="`T.swap_ab()`, `T.swap_ab(False)` above a kernel",
+                targets="sm_90",
+                becomes=(
+                    "`tl.dot(b.T, a.T, c_transposed)`: what is computed stays in registers. So are "
+                    "products of large tiles with a loaded first and a computed second factor"
+                ),
+            ),
+            HintRow(
                 written="`T.ctas(2)` above a kernel",
                 targets="sm_90, sm_100",
                 becomes=(

@@ -44,6 +44,14 @@ def subtile(parts: Any) -> Any:
     """Tiles that TMA stores are stored in so many parts, which need less shared memory at once."""
 
 
+def swap_ab(wanted: Any = True) -> Any:
+    """The transposes of products are computed, so that what is made in registers stays there.
+
+    Hopper reads only the first factor of a product from there. Without the annotation, that is so
+    where each product of a large tile has a loaded first factor and a computed second one.
+    """
+
+
 def split(axis: Any, parts: Any) -> Any:
     """The extent `axis`, over which a loop sums, is shared out to `parts` programs.
 
@@ -190,6 +198,12 @@ def _read_subtile(parts: Any) -> dict[str, Any]:
     return {"subtiles": number}
 
 
+def _read_swap_ab(wanted: Any = True) -> dict[str, Any]:
+    if not isinstance(wanted, bool):
+        raise WrongHintError(f"it is wanted or not, {wanted!r} is neither", "write T.swap_ab()")
+    return {"swap_ab": wanted}
+
+
 def _read_split(axis: Any, parts: Any) -> dict[str, Any]:
     if not isinstance(axis, str):
         raise WrongHintError(f"an extent has a name, not {axis!r}", 'write T.split("k", 4)')
@@ -292,6 +306,12 @@ HINTS = (
         _read_subtile,
         operands="parts of result tiles, where TMA stores them",
         kernels="parts of result tiles, where TMA stores them",
+    ),
+    Hint(
+        swap_ab,
+        _read_swap_ab,
+        operands="transposes of products, on sm_90",
+        kernels="transposes of products, on sm_90",
     ),
     Hint(split, _read_split, operands="more programs, and a second kernel that combines"),
     Hint(recompute, _read_recompute, operands="tiles along extents that products do not have"),
