@@ -7,8 +7,8 @@ import pytest
 
 from tile2triton.cli import main
 from tile2triton.commands.explain_kernel import is_kernel
+from tile2triton.explaining.layout_words import described
 from tile2triton.explaining.tiles import read_tiles
-from tile2triton.explaining.ttgir_text import described
 
 MODULE = """\
 import triton.language as tl
@@ -68,6 +68,19 @@ def test_tiles_are_read_by_the_statements_of_the_emitted_module():
     (product,) = tiles.products
     assert (product.variable, product.warps, product.shape) == ("c", (2, 4), (64, 16))
     assert product.instructions == {"mma.sync m16n8k16": 1}
+
+
+@pytest.mark.parametrize("descriptor", ["1x1x64x32xf16", "tensor<1x1x64x32xf16>"])
+def test_tiles_of_tensors_of_more_dimensions_are_those_in_shared_memory(descriptor):
+    copied = (
+        f"    %a_1 = ttng.async_tma_copy_global_to_local %d[%z, %z, %z, %z] %a, %bar, %true : "
+        f"!tt.tensordesc<{descriptor}, #shared>, !ttg.memdesc<1xi64, #shared, #smem> -> "
+        "!ttg.memdesc<64x32xf16, #shared, #smem, mutable> loc(#loc5)"
+    )
+    lines = [copied if "async_copy" in line else line for line in TTGIR.splitlines()]
+    text = "\n".join(lines)
+    load, _ = read_tiles(text, PTX, "/k.py", MODULE, is_nvidia=True).moves
+    assert (load.shape, load.bytes, load.buffers) == ((64, 32), 4096, 3)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from tile2triton.layouts import machines
-from tile2triton.layouts.attributes import read_attribute
 from tile2triton.layouts.between import Passage, Traffic, best_passage, traffic
 from tile2triton.layouts.blocked import Blocked
 from tile2triton.layouts.generic_linear import GenericLinear
@@ -15,6 +14,7 @@ from tile2triton.layouts.nvmma_shared import NvmmaShared
 from tile2triton.layouts.reading import encoding_of
 from tile2triton.layouts.swizzled_shared import SwizzledShared
 from tile2triton.layouts.writing import written
+from tile2triton.ttgir_text.attributes import read_attribute
 
 # Tiles of K by N, element bits, swizzles of what TMA writes and of what wgmma reads.
 TILES = [((32, 128), 32, 128, 128), ((64, 128), 8, 128, 64), ((128, 64), 8, 64, 128)]

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from tests.test_layouts_parse import MODULE
-from tile2triton.layouts.attributes import read_attribute
 from tile2triton.layouts.blocked import Blocked
 from tile2triton.layouts.choose import Part, cheapest, choose
 from tile2triton.layouts.dot_operand import DotOperand
@@ -20,6 +19,7 @@ from tile2triton.layouts.swizzled_shared import SwizzledShared
 from tile2triton.layouts.turning import turned
 from tile2triton.layouts.uses import BOX, COPY, LOAD, OPERAND, STORE, Use
 from tile2triton.layouts.writing import written
+from tile2triton.ttgir_text.attributes import read_attribute
 
 PLAIN = SwizzledShared(1, 1, 1, (1, 0))
 ROWS = Blocked((1, 8), (4, 8), (4, 1), (1, 0))

@@ -3,7 +3,6 @@
 import pytest
 
 from tile2triton.layouts.amd_mfma import AmdMfma
-from tile2triton.layouts.attributes import Alias, read_attribute
 from tile2triton.layouts.blocked import Blocked
 from tile2triton.layouts.dot_operand import DotOperand
 from tile2triton.layouts.errors import LayoutError
@@ -11,12 +10,13 @@ from tile2triton.layouts.generic_linear import GenericLinear, SharedLinear
 from tile2triton.layouts.nvidia_mma import NvidiaMma
 from tile2triton.layouts.nvmma_shared import NvmmaShared
 from tile2triton.layouts.padded_shared import PaddedShared
-from tile2triton.layouts.parse import parse
 from tile2triton.layouts.predicted import predicted
-from tile2triton.layouts.reading import encoding_of
+from tile2triton.layouts.reading import encoding_in, encoding_of
 from tile2triton.layouts.slices import Slice
 from tile2triton.layouts.swizzled_shared import SwizzledShared
-from tile2triton.layouts.tensor_types import MemoryType, TensorType, types_in
+from tile2triton.ttgir_text.attributes import Alias, read_attribute
+from tile2triton.ttgir_text.module import read_module
+from tile2triton.ttgir_text.tensor_types import MemoryType, TensorType, types_in
 
 BLOCKED = (
     "#ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], "
@@ -127,7 +127,7 @@ def test_types_have_shapes_elements_and_what_they_are_views_of():
 
 
 def test_operations_know_their_loops_and_buffers():
-    module = parse(MODULE)
+    module = read_module(MODULE)
     assert (module.warps, module.lanes, module.target) == (4, 32, "cuda:80")
     load = next(item for item in module.operations if item.name == "ttg.local_load")
     assert [loop.trips for loop in load.loops] == [7]
@@ -135,7 +135,7 @@ def test_operations_know_their_loops_and_buffers():
     assert module.origin(load.operands[0]) == "%x_1"
     assert module.origin("%r#1") == "%x_1"
     assert module.corners == {"%v": (0, 16)}
-    assert module.encoding(load.types[1]) == DotOperand(0, AS_MMA, 2)
+    assert encoding_in(module, load.types[1]) == DotOperand(0, AS_MMA, 2)
 
 
 def test_partitions_of_warps_use_the_buffers_that_they_are_given():
@@ -151,7 +151,7 @@ loc("x"(#loc))) num_warps(4) {
       ttg.warp_return
     } : (i32, !ttg.memdesc<64x64xf16, #shared, #smem, mutable>) -> () loc(#loc1)
     tt.return"""
-    module = parse(MODULE.replace("    tt.return", partition))
+    module = read_module(MODULE.replace("    tt.return", partition))
     store = next(item for item in module.operations if item.name == "ttg.local_store")
     assert module.origin(store.operands[1]) == "%x_1" and not store.loops
     assert module.origin("%v") == "%x_1"

@@ -12,7 +12,6 @@ from triton.compiler.compiler import make_backend
 
 from tests.patched import assembly, compiled, product
 from tile2triton.ttgir.anchors import count_operations, move_names
-from tile2triton.ttgir.memory import split, types_of
 from tile2triton.ttgir.patching import RefusedError
 from tile2triton.ttgir.pipeline import Interruption, Splitter, parse
 
@@ -84,17 +83,3 @@ def test_edited_text_that_triton_does_not_read_is_refused() -> None:
     assert parse(text, module.context).verify()
     with pytest.raises(RefusedError, match="does not read the edited module"):
         parse(text.replace("tt.dot", "tt.dat"), module.context)
-
-
-def test_types_are_those_behind_the_attributes() -> None:
-    line = (
-        "%d = ttng.warp_group_dot %a, %b, %c {inputPrecision = 0 : i32} : "
-        "!ttg.memdesc<8x8xf16, #shared, #smem> * tensor<8x8xf16, #ttg.dot_op<{opIdx = 1, "
-        "parent = #mma}>> -> tensor<8x8xf32, #mma> loc(#loc3)"
-    )
-    assert [one.strip().partition("<")[0] for one in types_of(line)] == [
-        "!ttg.memdesc",
-        "tensor",
-        "tensor",
-    ]
-    assert split("a<b, c>, d") == ["a<b, c>", " d"]

@@ -1,13 +1,16 @@
 """How each tile of a kernel is moved, kept and multiplied, read from what the compiler made."""
 
-import ast
 import math
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from tile2triton.explaining.accessed import accessed, statements
+from tile2triton.explaining.layout_words import described, warps_of
 from tile2triton.explaining.machine_text import instructions_by_line
-from tile2triton.explaining.ttgir_text import Operation, Tile, Ttgir, described, warps_of
+from tile2triton.ttgir_text.module import Module, Operation, read_module
+from tile2triton.ttgir_text.tensor_types import MemoryType, TensorType, alias_of
 
 # By the last part of an operation's name, which back ends share.
 LOADS = (
@@ -74,59 +77,22 @@ class Tiles:
 
 def read_tiles(ttgir: str, machine: str, path: str, text: str, is_nvidia: bool) -> Tiles:
     """The tiles of a kernel of the emitted module `text` in the file `path`."""
-    nodes = _statements(text)
-    statements = {line: node.lineno for line, node in nodes.items()}
-    module = Ttgir(ttgir, path, statements)
-    counts = instructions_by_line(machine, path, statements, is_nvidia)
-    operations = list(module.operations())
-    buffers = _buffers(operations, module)
+    nodes = statements(text)
+    lines = {line: node.lineno for line, node in nodes.items()}
+    module = read_module(ttgir)
+    reader = _Reader(module, instructions_by_line(machine, path, lines, is_nvidia))
     moves: dict[tuple[str, int], Move] = {}
     products: dict[tuple[str, int], Product] = {}
-    for one in operations:
+    for one in module.operations:
         kind = _kind(one)
+        at = module.locations.line(one.written.location, path)
+        line = lines.get(at, at)
         if kind == "product":
-            made = _product(one, module, counts)
-            products.setdefault((one.variable, one.line), made)
-        elif kind and one.tiles:
-            tensor = _accessed(nodes[one.line]) if one.line in nodes else ""
-            moves.setdefault((kind, one.line), _move(kind, one, tensor, buffers, counts))
-    return Tiles(tuple(moves.values()), tuple(products.values()), tuple(buffers))
-
-
-def _statements(text: str) -> dict[int, ast.stmt]:
-    """The simple statement that each line is of."""
-    return {
-        line: node
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, (ast.Assign, ast.Expr))
-        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
-    }
-
-
-def _accessed(statement: ast.stmt) -> str:
-    """The tensor that a statement of the emitted kernel loads from or stores to."""
-    for node in ast.walk(statement):
-        match node:
-            case ast.Call(func=ast.Attribute(value=owner, attr=name), args=arguments) if (
-                name.startswith(("load", "store", "atomic"))
-            ):
-                is_pointer = isinstance(owner, ast.Name) and owner.id == "tl" and arguments
-                return _first_name(arguments[0] if is_pointer else owner).removesuffix("_desc")
-    return ""
-
-
-def _first_name(tree: ast.expr) -> str:
-    """The pointer that a sum of it and offsets begins with."""
-    match tree:
-        case ast.Name(id=name):
-            return name
-        case ast.BinOp(left=left):
-            return _first_name(left)
-        case ast.Call(func=ast.Attribute(value=ast.Name(id="tl")), args=[first, *_]):
-            return _first_name(first)
-        case ast.Call(func=ast.Attribute(value=owner)):
-            return _first_name(owner)
-    return ""
+            products.setdefault((one.variable, line), reader.product(one, line))
+        elif kind and one.types:
+            tensor = accessed(nodes[line]) if line in nodes else ""
+            moves.setdefault((kind, line), reader.move(kind, one, tensor, line))
+    return Tiles(tuple(moves.values()), tuple(products.values()), tuple(reader.buffers))
 
 
 def _kind(operation: Operation) -> str:
@@ -140,52 +106,6 @@ def _kind(operation: Operation) -> str:
     return ""
 
 
-def _buffers(operations: list[Operation], module: Ttgir) -> list[Buffer]:
-    found: list[Buffer] = []
-    for one in operations:
-        if one.name.endswith("local_alloc") and one.tiles:
-            tile = one.tiles[-1]
-            if tile.element == "i64" and tile.shape[-1] == 1:
-                # A barrier.
-                continue
-            layout = next((name for name in one.layouts if "shared" in name), "")
-            made = Buffer(
-                one.variable, tile.shape, tile.element, module.layouts.get(layout, layout)
-            )
-            if made not in found:
-                found.append(made)
-    return found
-
-
-def _move(
-    kind: str,
-    one: Operation,
-    tensor: str,
-    buffers: list[Buffer],
-    counts: dict[int, Counter[str]],
-) -> Move:
-    shape = max((tile.shape for tile in one.tiles), key=math.prod)
-    tile = Tile(shape, one.pointed or one.tiles[-1].element)
-    variable = one.variable if kind == "load" else ""
-    kept = [buffer for buffer in buffers if variable and buffer.variable == variable]
-    copies = 0
-    for buffer in kept:
-        is_ring = len(buffer.shape) == len(tile.shape) + 1
-        copies = max(copies, buffer.shape[0] if is_ring else 1)
-    return Move(
-        kind=kind,
-        variable=variable,
-        tensor=tensor,
-        line=one.line,
-        shape=tile.shape,
-        element=tile.element,
-        bytes=tile.bytes,
-        buffers=copies,
-        layout=described(kept[0].layout) if kept else "",
-        instructions=_of_line(counts, one.line, kind),
-    )
-
-
 # What instructions of a line belong to what stands there.
 _WORDS = {
     "load": ("ld.global", "cp.async", "TMA load", "_load_", "global_load"),
@@ -195,23 +115,75 @@ _WORDS = {
 }
 
 
-def _of_line(counts: dict[int, Counter[str]], line: int, kind: str) -> dict[str, int]:
-    words = _WORDS[kind]
-    found = counts.get(line, Counter())
-    return {name: n for name, n in sorted(found.items()) if any(word in name for word in words)}
+class _Reader:
+    """Reads operations of a module; `counts` are the instructions of each line of the kernel."""
+
+    def __init__(self, module: Module, counts: Mapping[int, Counter[str]]) -> None:
+        self.module = module
+        self.counts = counts
+        self.buffers = list(dict.fromkeys(self._buffers()))
+
+    def move(self, kind: str, one: Operation, tensor: str, line: int) -> Move:
+        shape = max((type_.shape for type_ in one.types), key=math.prod)
+        element = _pointed(one) or one.types[-1].element
+        variable = one.variable if kind == "load" else ""
+        kept = [buffer for buffer in self.buffers if variable and buffer.variable == variable]
+        copies = 0
+        for buffer in kept:
+            is_ring = len(buffer.shape) == len(shape) + 1
+            copies = max(copies, buffer.shape[0] if is_ring else 1)
+        return Move(
+            kind=kind,
+            variable=variable,
+            tensor=tensor,
+            line=line,
+            shape=shape,
+            element=element,
+            bytes=_bytes(shape, element),
+            buffers=copies,
+            layout=described(kept[0].layout) if kept else "",
+            instructions=self._instructions(line, kind),
+        )
+
+    def product(self, one: Operation, line: int) -> Product:
+        # On Blackwell the result is an operand: the third, in tensor memory.
+        result = one.types[2] if one.name.endswith("tc_gen5_mma") else one.types[-1]
+        layouts = [self._layout(type_) for type_ in one.types]
+        layout = next((found for found in reversed(layouts) if "warpsPerCTA" in found), "")
+        return Product(
+            variable=one.variable,
+            line=line,
+            shape=result.shape,
+            element=result.element,
+            warps=warps_of(layout),
+            layout=layout,
+            instructions=self._instructions(line, "product"),
+        )
+
+    def _buffers(self) -> Iterator[Buffer]:
+        for one in self.module.operations:
+            if one.name == "ttg.local_alloc":
+                made = one.types[-1]
+                # Others are barriers.
+                if made.element != "i64" or made.shape[-1] != 1:
+                    yield Buffer(one.variable, made.shape, made.element, self._layout(made))
+
+    def _layout(self, type_: TensorType | MemoryType) -> str:
+        """As it is written; "" where it has no name."""
+        return self.module.written_aliases.get(alias_of(type_), "")
+
+    def _instructions(self, line: int, kind: str) -> dict[str, int]:
+        found = self.counts.get(line, Counter())
+        words = _WORDS[kind]
+        return {name: n for name, n in sorted(found.items()) if any(word in name for word in words)}
 
 
-def _product(one: Operation, module: Ttgir, counts: dict[int, Counter[str]]) -> Product:
-    # On Blackwell the result is an operand: the third, in tensor memory.
-    tile = one.tiles[2] if one.name.endswith("tc_gen5_mma") else one.tiles[-1]
-    names = [name for name in one.layouts if "warpsPerCTA" in module.layouts.get(name, "")]
-    layout = module.layouts[names[-1]] if names else ""
-    return Product(
-        variable=one.variable,
-        line=one.line,
-        shape=tile.shape,
-        element=tile.element,
-        warps=warps_of(layout),
-        layout=layout,
-        instructions=_of_line(counts, one.line, "product"),
-    )
+def _pointed(operation: Operation) -> str:
+    """The element that its pointers are to; "" where it has none."""
+    match = re.search(r"!tt\.ptr<(\w+)>", operation.text)
+    return match[1] if match else ""
+
+
+def _bytes(shape: tuple[int, ...], element: str) -> int:
+    bits = re.match(r"[a-z]+(\d+)", element)
+    return (math.prod(shape) * int(bits[1] if bits else 8) + 7) // 8

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from functools import partial
 from math import prod
 
+from ..ttgir_text.module import Module, Operation, is_shared
+from ..ttgir_text.tensor_types import MemoryType, TensorType, element_bits
 from . import machines
 from .encoding import Encoding
 from .errors import LayoutError
 from .issues import Issues
 from .matrix_operands import Boxes
 from .nvidia_mma import NvidiaMma
-from .parse import Module, Operation
-from .tensor_types import MemoryType, TensorType, element_bits
+from .reading import encoding_in
 from .uses import BOX, COPY, LOAD, OPERAND, STORE, Use
 
 _CONTIGUITY = re.compile(r"contiguity = (\d+)")
@@ -54,6 +55,8 @@ class _Reader:
 
     def __init__(self, module: Module, target: str) -> None:
         machines.is_amd(target)
+        # Text that is no TTGIR is an error, and no access that is not simulated.
+        assert module.aliases is not None
         self.module = module
         self.target = target
         self.variables = {
@@ -75,7 +78,7 @@ class _Reader:
         known = partial(Access, buffer, value, operation, memory_type)
         try:
             used = use()
-            memory = self.module.encoding(memory_type)
+            memory = encoding_in(self.module, memory_type)
             return known(use=used, memory=memory, made=used.made(memory, self.target))
         except LayoutError as error:
             return known(reason=error.diagnostics[0].message)
@@ -92,7 +95,7 @@ class _Reader:
                 kind,
                 memory.shape,
                 element_bits(memory.element),
-                self.module.encoding(tensor),
+                encoding_in(self.module, tensor),
                 memory.whole[-len(memory.shape) :],
                 self.module.corners.get(value, ()),
                 contiguity,
@@ -134,7 +137,7 @@ class _Reader:
     def product(self, operation: Operation) -> Iterator[Access]:
         """Operands that the matrix unit reads from shared memory: B always, A often."""
         for value, memory in zip(operation.operands, operation.types[:2], strict=False):
-            if isinstance(memory, MemoryType) and self.module.is_shared(memory):
+            if isinstance(memory, MemoryType) and is_shared(memory, self.module.written_aliases):
                 use = partial(self.operand, memory, operation)
                 yield self.access(operation, value, memory, use)
 
@@ -143,7 +146,7 @@ class _Reader:
         bits = element_bits(memory.element)
         unit, each = "tcgen05.mma", _TENSOR_CORE_SHAPE
         if isinstance(result, TensorType):
-            encoding = self.module.encoding(result)
+            encoding = encoding_in(self.module, result)
             assert isinstance(encoding, NvidiaMma), "wgmma makes results of its own layout"
             unit, each = "wgmma", (16 * encoding.warps_per_block[0], encoding.instruction[1])
         steps = operation.types[1].shape[-2] * bits // (8 * _K_BYTES)

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from ..ttgir_text.module import read_module
 from . import machines
 from .accesses import Access, accesses
-from .parse import parse
 from .pictures import banks_picture
 from .writing import written
 
@@ -26,7 +26,7 @@ def buffer_pictures(text: str, target: str = "") -> list[BufferPicture]:
     Buffers whose layout is not known are left out. Raises LayoutError where the text is no TTGIR,
     or the target has memory that is not known.
     """
-    module = parse(text)
+    module = read_module(text)
     goal = target or module.target
     found: dict[tuple[str, str], BufferPicture] = {}
     for access in accesses(module, goal):

@@ -6,6 +6,8 @@ from math import prod
 
 import numpy as np
 
+from ..ttgir_text.module import Module, read_module
+from ..ttgir_text.tensor_types import MemoryType, alias_of
 from . import machines
 from .accesses import Access, accesses
 from .candidates import candidates
@@ -14,8 +16,7 @@ from .errors import LayoutError
 from .issues import Issues
 from .matrix_operands import Boxes
 from .padded_shared import PaddedShared
-from .parse import Module, parse
-from .tensor_types import MemoryType
+from .reading import encoding_in
 from .turning import turned
 from .uses import COPY, Use
 from .writing import written
@@ -83,7 +84,7 @@ def choose(text: str, target: str = "") -> list[Choice]:
     Buffers whose own layout is best, or that something uses which is not known, are left out.
     Raises LayoutError where the text is no TTGIR, or the target has memory that is not known.
     """
-    module = parse(text)
+    module = read_module(text)
     goal = target or module.target
     found = [
         choice
@@ -202,7 +203,7 @@ def _better(module: Module, value: str, group: list[Access], target: str) -> Cho
     allocated = _allocated(module, value)
     if allocated is None:
         return None
-    own = module.encoding(allocated)
+    own = encoding_in(module, allocated)
     parts = list(_parts(own, group))
     if len(parts) != len(group):
         return None
@@ -212,9 +213,9 @@ def _better(module: Module, value: str, group: list[Access], target: str) -> Cho
     if best == own:
         return None
     aliases = {
-        module.alias(access.memory_type): turned(best) if part.turned else best
+        alias_of(access.memory_type): turned(best) if part.turned else best
         for access, part in zip(group, parts, strict=True)
-    } | {module.alias(allocated): best}
+    } | {alias_of(allocated): best}
     return Choice(
         buffer=group[0].buffer,
         value=value,

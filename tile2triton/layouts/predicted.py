@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from ..ttgir_text.module import Module, Operation, read_module, trips_of
 from .accesses import Access, accesses
 from .matrix_operands import Boxes
-from .parse import Module, Operation, parse, trips_of
+from .reading import encoding_in
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def predicted(text: str, target: str = "") -> list[Row]:
 
     Raises LayoutError where the text is no TTGIR, or the target has memory that is not known.
     """
-    module = parse(text)
+    module = read_module(text)
     rows = [row_of(access) for access in accesses(module, target)]
     rows += [_conversion(operation) for operation in module.operations if _moves(module, operation)]
     return sorted(rows, key=lambda row: row.line)
@@ -80,7 +81,9 @@ def _moves(module: Module, operation: Operation) -> bool:
     """Whether it changes a layout so that warps exchange elements, which takes shared memory."""
     if operation.name != "ttg.convert_layout":
         return False
-    source, result = (module.encoding(type_).linear(type_.shape) for type_ in operation.types[:2])
+    source, result = (
+        encoding_in(module, type_).linear(type_.shape) for type_ in operation.types[:2]
+    )
     places = result.after_inverse_of(source)
     warp = places.output_names.index("warp")
     return any(

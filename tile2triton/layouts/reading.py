@@ -3,8 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from ..ttgir_text.attributes import Alias, Attribute, Value
+from ..ttgir_text.module import Module
+from ..ttgir_text.tensor_types import MemoryType, TensorType
 from .amd_mfma import AmdMfma
-from .attributes import Alias, Attribute, Value
 from .blocked import Blocked
 from .dot_operand import DotOperand
 from .encoding import Encoding
@@ -18,6 +20,13 @@ from .slices import Slice
 from .swizzled_shared import SwizzledShared
 
 Aliases: TypeAlias = Mapping[str, Value]
+
+
+def encoding_in(module: Module, type_: TensorType | MemoryType) -> Encoding:
+    """The layout of a type; raises LayoutError where it is not known or there is none."""
+    if type_.encoding is None:
+        raise layout_error("T2T929", "a tensor without a layout", type_.element)
+    return encoding_of(type_.encoding, module.aliases)
 
 
 def encoding_of(value: Value, aliases: Aliases) -> Encoding:

@@ -1,8 +1,9 @@
 """One buffer of shared memory in a module's text: the types that mention it, and its layout."""
 
-import re
 from collections.abc import Callable, Iterator
 
+from ..ttgir_text.module import is_shared
+from ..ttgir_text.tensor_types import MemoryType, alias_of, element_bits
 from .listing import Listing
 from .patching import RefusedError
 
@@ -19,10 +20,6 @@ _PLAIN = (
     *DIRECT_LOADS,
 )
 _PRODUCTS = ("ttng.warp_group_dot", "ttng.tc_gen5_mma")
-_MEMORY = re.compile(r"<(\d+(?:x\d+)*)x([a-z]\w*), (#\w+), #smem")
-_OPERATION = re.compile(r"^\s*(?:%[\w#]+(?::\d+)?(?:, %[\w#]+)* = )?([a-z]+[\w.]*)")
-_CARRIED = re.compile(r"(%[\w#]+) = (%[\w#]+)")
-
 # What a layout means, and whether it is that of the buffer's transpose → what it is to mean.
 Change = Callable[[str, bool], str]
 
@@ -41,114 +38,81 @@ class Buffer:
     def follow(self, index: int) -> None:
         """Change the layout of what a `ttg.local_alloc` makes, for all that it is passed on to."""
         self._rename(index, -1, False)
-        self._follow(self.listing.result(index), index, False)
+        self._follow(self.listing[index].results[0], index, False)
 
     def _follow(self, value: str, index: int, is_transposed: bool) -> None:
         for reader in self.listing.readers_of(value, index):
-            operation = operation_of(self.listing.lines[reader])
-            self.operations.add(operation)
-            if operation in _PLAIN:
-                for position in range(len(_MEMORY.findall(self.listing.lines[reader]))):
+            one = self.listing[reader]
+            self.operations.add(one.name)
+            if one.name in _PLAIN:
+                for position in range(len(memories(self.listing, reader))):
                     self._rename(reader, position, is_transposed)
-                if operation.startswith("ttg.memdesc_"):
-                    self._follow(self.listing.result(reader), reader, is_transposed)
-            elif operation == "ttg.memdesc_trans":
+                if one.name.startswith("ttg.memdesc_"):
+                    self._follow(one.results[0], reader, is_transposed)
+            elif one.name == "ttg.memdesc_trans":
                 self._rename(reader, 0, is_transposed)
                 self._rename(reader, 1, not is_transposed)
-                self._follow(self.listing.result(reader), reader, not is_transposed)
-            elif operation in _PRODUCTS:
-                operands = self.listing.operands(reader)
-                self._rename_type(reader, operands.index(value), is_transposed)
-            elif operation == "scf.yield":
-                self._rename_type(reader, self.listing.operands(reader).index(value), is_transposed)
-            elif operation == "scf.for":
+                self._follow(one.results[0], reader, not is_transposed)
+            elif one.name in _PRODUCTS or one.name == "scf.yield":
+                self._rename_type(reader, one.operands.index(value), is_transposed)
+            elif one.name == "scf.for":
                 self._follow_into_loop(value, reader, is_transposed)
             else:
-                raise RefusedError(f"its buffer is read by {operation}")
+                raise RefusedError(f"its buffer is read by {one.name}")
 
     def _follow_into_loop(self, value: str, index: int, is_transposed: bool) -> None:
         """A loop hands a buffer from turn to turn, and on to what follows it."""
-        line = self.listing.lines[index]
-        carried = _CARRIED.findall(line.partition("iter_args(")[2].partition(") -> ")[0])
-        for place, (inside, given) in enumerate(carried):
+        loop = self.listing[index]
+        for place, (inside, given) in enumerate(loop.carried):
             if given == value:
                 self._rename_type(index, place, is_transposed)
                 self._follow(inside, index, is_transposed)
-                self._follow(f"{self.listing.result(index)}#{place}", index, is_transposed)
+                self._follow(loop.handed_out(place), index, is_transposed)
 
     def _rename_type(self, index: int, place: int, is_transposed: bool) -> None:
-        """Rename the layout in a line's type number `place`, of those that are no shared memory."""
-        before = types_of(self.listing.lines[index])[:place]
-        position = sum(1 for one in before if _MEMORY.search(one))
-        self._rename(index, position, is_transposed)
+        """Rename the layout in a line's type number `place`, which may be of any kind."""
+        start, _ = self.listing[index].signature[place]
+        before = [one for one in memories(self.listing, index) if one.place < start]
+        self._rename(index, len(before), is_transposed)
 
     def _rename(self, index: int, position: int, is_transposed: bool) -> None:
-        line = self.listing.lines[index]
-        found = list(_MEMORY.finditer(line))
+        found = memories(self.listing, index)
         if not -1 <= position < len(found):
-            raise RefusedError(f"{operation_of(line)} names no buffer where one was expected")
-        old = found[position][3]
+            name = self.listing[index].name
+            raise RefusedError(f"{name} names no buffer where one was expected")
+        old = f"#{alias_of(found[position])}"
         if old in self.names.values():
             return
         if (old, is_transposed) not in self.names:
             meaning = self.change(self.listing.alias(old), is_transposed)
             self.names[old, is_transposed] = self.listing.define("shared_of", meaning)
-        start, end = found[position].span(3)
-        self.listing.lines[index] = line[:start] + self.names[old, is_transposed] + line[end:]
+        self.listing.set_layout(index, found[position], old, self.names[old, is_transposed])
+
+
+def memories(listing: Listing, index: int) -> list[MemoryType]:
+    """The shared memory in a line's types whose layout has a name, in order."""
+    return [
+        one
+        for one in listing[index].types
+        if isinstance(one, MemoryType) and alias_of(one) and is_shared(one, listing.aliases)
+    ]
 
 
 def buffers_of(listing: Listing, load: int) -> Iterator[int]:
     """The lines that put what a load gives into shared memory."""
     for reader in listing.readers(load):
-        if operation_of(listing.lines[reader]) == "ttg.local_alloc":
+        if listing[reader].name == "ttg.local_alloc":
             yield reader
 
 
-def buffer_shape(line: str) -> tuple[int, int]:
+def buffer_shape(listing: Listing, index: int) -> tuple[int, int]:
     """The rows and columns of the buffer that a line makes, without the number of its copies."""
-    extents = [int(extent) for extent in _MEMORY.findall(line)[-1][0].split("x")]
+    extents = memories(listing, index)[-1].shape
     if len(extents) < 2:
         raise RefusedError("the buffer has one dimension")
     return extents[-2], extents[-1]
 
 
-def buffer_bits(line: str) -> int:
+def buffer_bits(listing: Listing, index: int) -> int:
     """The bits of an element of the buffer that a line makes."""
-    found = re.search(r"\d+", _MEMORY.findall(line)[-1][1])
-    if found is None:
-        raise RefusedError("the buffer's elements have no size in Triton's text")
-    # f8E4M3FN has more numbers in its name than its size.
-    return int(found[0])
-
-
-def operation_of(line: str) -> str:
-    """The operation that a line is."""
-    found = _OPERATION.match(line)
-    return found[1] if found else line.strip()[:40]
-
-
-def types_of(line: str) -> list[str]:
-    """The types that a line ends with: of operands, or of what a loop hands on."""
-    if " scf.for " in line:
-        return split(line.partition(") -> (")[2])
-    depth = 0
-    for index, sign in enumerate(line):
-        depth += (sign in "{<") - (sign in ">}" and line[index - 1] != "-")
-        # What stands in braces are attributes, with types of their own.
-        if not depth and line.startswith(" : ", index):
-            return split(line[index + 3 :].replace("->", ",").replace(" * ", ","))
-    return []
-
-
-def split(text: str) -> list[str]:
-    """The parts between commas, to the bracket that ends them."""
-    parts, depth = [""], 0
-    for sign in text:
-        depth += (sign in "<({") - (sign in ">)}")
-        if depth < 0:
-            break
-        if sign == "," and not depth:
-            parts.append("")
-        else:
-            parts[-1] += sign
-    return parts
+    return element_bits(memories(listing, index)[-1].element)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tile2triton.explaining.machine_text import lines_of_origin, without_debug_sections
 from tile2triton.explaining.origins import Place, statement_lines
-from tile2triton.explaining.ttgir_text import Ttgir
+from tile2triton.explaining.page.ttgir_lines import ttgir_lines
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ def ttgir_pane(key: str, title: str, listing: str, path: str, text: str) -> Pane
     """What Triton makes of the module `text` in the file `path`."""
     statements = statement_lines(text)
     lines = (
-        Line(number, line, (at,) if at else ())
-        for number, line, at in Ttgir(listing, path, statements).without_locations()
+        Line(number, line, _some(statements.get(at, at)))
+        for number, line, at in ttgir_lines(listing, path)
     )
     return Pane(key, title, "Locations are left out.", (Part("", tuple(lines)),))
 

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from tile2triton.explaining.page.markup import Html, element
 from tile2triton.explaining.tiles import PRODUCTS
 from tile2triton.layouts.errors import LayoutError
-from tile2triton.layouts.parse import Module, Operation, parse
 from tile2triton.layouts.pictures import banks_picture, owners_picture
-from tile2triton.layouts.tensor_types import MemoryType, TensorType, element_bits
+from tile2triton.layouts.reading import encoding_in
+from tile2triton.ttgir_text.module import Module, Operation, is_shared, read_module
+from tile2triton.ttgir_text.tensor_types import MemoryType, TensorType, element_bits
 
 # Rows and columns of cells: layouts repeat, and pages are to stay small.
 _MOST = (16, 16)
@@ -18,7 +19,7 @@ def picture_groups(stock: str, patched: str) -> Iterator[Html]:
     shown: dict[str, str] = {}
     when = " without patches" if patched else ""
     for text, said in ((stock, when), (patched, " with patches")):
-        made = dict(_pictures(parse(text))) if text else {}
+        made = dict(_pictures(read_module(text))) if text else {}
         new = [picture for key, picture in made.items() if shown.get(key) != picture]
         shown = made
         if new:
@@ -51,18 +52,18 @@ def _picture(
     if isinstance(type_, MemoryType):
         # Barriers are of one integer each.
         is_tile = operation.name == "ttg.local_alloc" and type_.element != "i64"
-        if not is_tile or not module.is_shared(type_):
+        if not is_tile or not is_shared(type_, module.written_aliases):
             return ""
         shape = _slot(module, type_)
         title = f"{name} in shared memory: {type_.element}, {extents}"
         banks = 64 if module.target == "hip:gfx950" else 32
         bits = element_bits(type_.element)
-        encoding = module.encoding(type_)
+        encoding = encoding_in(module, type_)
         return banks_picture(encoding, shape, bits, banks, title, _MOST)
     if operation.name.rpartition(".")[2] not in PRODUCTS:
         return ""
     title = f"{name} in registers: {type_.element}, {extents}"
-    return owners_picture(module.encoding(type_), type_.shape, title, "lane", _MOST)
+    return owners_picture(encoding_in(module, type_), type_.shape, title, "lane", _MOST)
 
 
 def _slot(module: Module, type_: MemoryType) -> tuple[int, ...]:

@@ -6,15 +6,12 @@ and its first reader runs meanwhile.
 
 import re
 
+from ...ttgir_text.tensor_types import alias_of, element_bits
 from ..listing import Listing
-from ..memory import operation_of
 from ..patching import Chip, Edit, Kind, Module, RefusedError, Request, Site, expect
 
-_LOAD = re.compile(
-    r"^(\s*)(%\S+) = tt\.load (%[\w#]+)(?:, (%[\w#]+))?(?:, (%[\w#]+))?(?: \S+ = \S+)*"
-    r"(?: \{.*\})? : (tensor<(\d+x\d+)x!tt\.ptr<(\w+)>, (#\w+)>)( loc\(#loc\d*\))?$"
-)
-_ZERO = re.compile(r"arith\.constant dense<(0|0\.0+e\+00|false)>")
+_POINTER = re.compile(r"!tt\.ptr<(\w+)>$")
+_ZERO = re.compile(r" dense<(0|0\.0+e\+00|false)>")
 
 
 def edits(request: Request, chip: Chip) -> tuple[Edit, ...]:
@@ -24,7 +21,7 @@ def edits(request: Request, chip: Chip) -> tuple[Edit, ...]:
 
     def run(module: Module, site: Site) -> str:
         listing = Listing(module)
-        loads = listing.operations(r"tt\.load", request.anchor)
+        loads = listing.operations(("tt.load",), request.anchor)
         wanted = site.count("load", request.anchor)
         expect(len(loads), wanted, f"loads of `{request.anchor}` that no loop copies ahead")
         # From the last one up, so that the lines before it keep their numbers.
@@ -36,21 +33,27 @@ def edits(request: Request, chip: Chip) -> tuple[Edit, ...]:
 
 
 def _copy(listing: Listing, index: int) -> None:
-    found = _LOAD.match(listing.lines[index])
-    if found is None:
+    load = listing[index]
+    (value,), (pointers, *rest) = load.results, load.operands
+    mask, other = (*rest, None, None)[:2]
+    tile = load.types[0] if load.types else None
+    pointed = _POINTER.match(tile.element) if tile else None
+    if tile is None or pointed is None or len(tile.shape) != 2 or not alias_of(tile):
         raise RefusedError("it is no load of a tile of two dimensions by pointers")
-    indent, value, pointers, mask, other, kind, extents, element, layout, location = found.groups()
+    element, layout = pointed[1], f"#{alias_of(tile)}"
     if other is not None and not _is_zero(listing, other, index):
         raise RefusedError("what is outside of the tensor is not 0, as asynchronous copies fill it")
     readers = list(listing.readers(index))
-    if any(operation_of(listing.lines[reader]) == "ttg.local_alloc" for reader in readers):
+    if any(listing[reader].name == "ttg.local_alloc" for reader in readers):
         raise RefusedError("the product reads it from shared memory; TMA is what copies it there")
-    rows, columns = (int(extent) for extent in extents.split("x"))
+    rows, columns = tile.shape
     memory = (
         f"{rows}x{columns}x{element}, {_layout(listing, rows, columns, element)}, #smem, mutable"
     )
     name = f"{value}_copied"
-    end = location or ""
+    kind = f"tensor<{rows}x{columns}x{tile.element}, {layout}>"
+    indent = " " * (len(listing.lines[index]) - len(listing.lines[index].lstrip()))
+    end = f" loc({load.location})" if load.location else ""
     masked = f" mask {mask}" if mask else ""
     masked += f" other {other}" if other else ""
     start = [
@@ -71,15 +74,12 @@ def _copy(listing: Listing, index: int) -> None:
 
 def _is_zero(listing: Listing, value: str, reader: int) -> bool:
     source = listing.definition(value, reader)
-    return source is not None and _ZERO.search(listing.lines[source]) is not None
+    return source is not None and _ZERO.match(listing[source].text) is not None
 
 
 def _layout(listing: Listing, rows: int, columns: int, element: str) -> str:
     """Rows permuted in parts of 16 bytes, so that matrix units read them without conflicts."""
-    bits = re.search(r"\d+", element)
-    if bits is None:
-        raise RefusedError(f"elements of type {element} have no size in Triton's text")
-    part = 16 * 8 // int(bits[0])
+    part = 16 * 8 // element_bits(element)
     phase = max(1, 8 * part // columns)
     phases = max(1, min(8 // phase, columns // part))
     meaning = f"vec = {part}, perPhase = {phase}, maxPhase = {phases}, order = [1, 0]"

@@ -67,7 +67,7 @@ def warps(
 
 
 def _share_out(listing: Listing, index: int, policy: str) -> None:
-    meaning, shape = layout_meaning(listing, index), shape_of(listing.lines[index])
+    meaning, shape = layout_meaning(listing, index), shape_of(listing[index])
     found, unit = _WARPS.search(meaning), _SHAPE.search(meaning)
     if found is None or unit is None or len(shape) != 2:
         raise RefusedError("the product is of more than two dimensions")

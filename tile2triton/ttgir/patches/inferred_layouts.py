@@ -45,8 +45,7 @@ def _is_worth_it(choice: Choice) -> bool:
 
 def _is_laid_out(listing: Listing, choice: Choice) -> bool:
     """Whether the buffer has its better layout now; others are as they were."""
-    start = f"{choice.value} = ttg.local_alloc"
-    found = [n for n, line in enumerate(listing.lines) if line.lstrip().startswith(start)]
+    found = listing.definitions(choice.value, "ttg.local_alloc")
     if len(found) != 1:
         return False
     before, defined = list(listing.lines), dict(listing.defined)

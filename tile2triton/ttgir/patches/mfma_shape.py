@@ -27,7 +27,7 @@ def edits(request: Request, chip: Chip) -> tuple[Edit, ...]:
         wanted = site.count("dot", request.anchor)
         expect(len(found), wanted, f"products `{request.anchor}`")
         for index in found:
-            meaning, extents = layout_meaning(listing, index), shape_of(listing.lines[index])
+            meaning, extents = layout_meaning(listing, index), shape_of(listing[index])
             unit = _SHAPE.search(meaning)
             if unit is None or int(unit[1]) not in SIZES or unit[1] != unit[2]:
                 raise RefusedError("the product is computed by instructions of another shape")

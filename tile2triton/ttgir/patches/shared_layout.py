@@ -46,12 +46,13 @@ def edits(request: Request, chip: Chip) -> tuple[Edit, ...]:
 def _in_loops(request: Request, module: Module, site: Site) -> str:
     """Buffers that loops load ahead into, which products read by way of registers."""
     listing = Listing(module)
-    found = listing.operations(r"ttg\.local_alloc(?= :)", request.anchor)
+    buffers = listing.operations(("ttg.local_alloc",), request.anchor)
+    found = [index for index in buffers if not listing[index].operands]
     wanted = site.count("load", request.anchor)
     expect(len(found), wanted, f"buffers of `{request.anchor}` that a loop loads ahead into")
     for index in found:
-        line = listing.lines[index]
-        meaning = partial(_meaning, request, buffer_shape(line), buffer_bits(line))
+        extents, bits = buffer_shape(listing, index), buffer_bits(listing, index)
+        meaning = partial(_meaning, request, extents, bits)
         buffer = Buffer(listing, meaning)
         buffer.follow(index)
         if request.arguments["kind"] == "padded" and buffer.operations & _DIRECT:
@@ -98,7 +99,7 @@ def _of_operands(request: Request, module: Module, site: Site) -> str:
     """Operands of wgmma and tcgen05, which TMA may load."""
     listing = Listing(module)
     width = request.arguments["bytes"]
-    loads = listing.operations(r"tt\.load|tt\.descriptor_load", request.anchor)
+    loads = listing.operations(("tt.load", "tt.descriptor_load"), request.anchor)
     expect(len(loads), site.count("load", request.anchor), f"loads of `{request.anchor}`")
 
     def change(old: str, is_transposed: bool) -> str:
@@ -111,8 +112,7 @@ def _of_operands(request: Request, module: Module, site: Site) -> str:
         if not found:
             raise RefusedError("the product does not read it from shared memory")
         for index in found:
-            line = listing.lines[index]
-            row = buffer_shape(line)[1] * buffer_bits(line) // 8
+            row = buffer_shape(listing, index)[1] * buffer_bits(listing, index) // 8
             if row < width:
                 raise RefusedError(f"its rows are {row} bytes long")
             Buffer(listing, change).follow(index)
@@ -123,9 +123,9 @@ def _of_operands(request: Request, module: Module, site: Site) -> str:
 def _set_descriptors(listing: Listing, loads: list[int], width: int) -> None:
     """TMA writes what it loads as its descriptor says."""
     for load in loads:
-        if "tt.descriptor_load" not in listing.lines[load]:
+        if listing[load].name != "tt.descriptor_load":
             continue
-        descriptor = listing.operands(load)[0]
+        descriptor = listing[load].operands[0]
         users = [n for n, line in enumerate(listing.lines) if f" {descriptor}[" in line]
         (start,) = (n for n, line in enumerate(listing.lines) if " tt.func public " in line)
         if set(users) - set(loads):

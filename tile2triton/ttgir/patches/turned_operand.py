@@ -14,10 +14,11 @@ from ...layouts.between import best_passage, traffic
 from ...layouts.errors import LayoutError
 from ...layouts.generic_linear import GenericLinear
 from ...layouts.linear import Bases
-from ...layouts.parse import Module as Text
-from ...layouts.parse import Operation, parse
-from ...layouts.tensor_types import TensorType
+from ...layouts.reading import encoding_in
 from ...layouts.writing import written
+from ...ttgir_text.module import Module as Text
+from ...ttgir_text.module import Operation, read_module
+from ...ttgir_text.tensor_types import TensorType, alias_of
 from ..patching import Chip, Edit, Kind, Module, RefusedError, Request, Site, expect
 
 _ALIAS = "#turned_operand"
@@ -58,7 +59,7 @@ def relaid(text: str, anchor: str, loads: int, given: GenericLinear | None = Non
     Raises RefusedError where a load is not followed by a store that turns it, or where Triton's own
     registers cost as little.
     """
-    module = parse(text)
+    module = read_module(text)
     turns = list(_turns(module, anchor))
     expect(len(turns), loads, f"loads of `{anchor}` that are turned round in registers")
     lines = text.split("\n")
@@ -66,7 +67,7 @@ def relaid(text: str, anchor: str, loads: int, given: GenericLinear | None = Non
     for load, store in turns:
         layout = written(given or _better(module, load, store))
         alias = definitions.setdefault(layout, f"{_ALIAS}_{anchor}_{len(definitions)}")
-        own = f"#{module.alias(load.types[-1])}>"
+        own = f"#{alias_of(load.types[-1])}>"
         # Of the load it is the last type, of the store the first one.
         before, arrow, made = lines[load.line - 1].rpartition(" -> ")
         lines[load.line - 1] = before + arrow + _replaced(made, own, alias)
@@ -92,8 +93,8 @@ def _better(module: Text, load: Operation, store: Operation) -> GenericLinear:
         raise RefusedError(f"wgmma reads {tile.element} as it lies")
     width = _BITS[tile.element]
     try:
-        first, second = (module.encoding(one).linear(tile.shape) for one in (source, target))
-        registers = module.encoding(tile).linear(tile.shape)
+        first, second = (encoding_in(module, one).linear(tile.shape) for one in (source, target))
+        registers = encoding_in(module, tile).linear(tile.shape)
         own = [traffic(registers, memory, width).wavefronts for memory in (first, second)]
         found = best_passage(first, second, width, module.warps)
     except LayoutError as error:

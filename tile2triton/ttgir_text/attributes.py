@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from .errors import layout_error
+from ..layouts.errors import layout_error
 
 _TOKEN = re.compile(
     r"\s*(#[\w.$-]+|!?[A-Za-z_][\w.$-]*|-?\d+(?=[^\w.])|-?\d+$|->|\"[^\"]*\"|[\[\]{}<>=,:()+*x-])"
