@@ -19,10 +19,10 @@ import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, Never, Self
+from typing import IO, Any, Never
 
 from tests.child_process import ROOT, environment_of_a_child
-from tile2triton.family import Family
+from tile2triton.family import Family, Group
 
 IMPORTED = (
     "ml_dtypes",
@@ -39,28 +39,14 @@ IMPORTED = (
 MOST_BYTES = 1 << 17
 
 
-class WarmFamily:
+class WarmFamily(Group):
     """As `Family`, for commands of the form `python -m module`."""
 
     def __init__(
         self, command: Sequence[str], environment: Mapping[str, str], **options: Any
     ) -> None:
         assert command[:2] == [sys.executable, "-m"], command
-        self.process = WarmProcess(command[2:], environment, **options)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.end()
-
-    def kill(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-
-    def end(self) -> None:
-        self.kill()
-        self.process.wait()
+        self.process: Any = WarmProcess(command[2:], environment, **options)
 
 
 class WarmProcess:

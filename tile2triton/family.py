@@ -14,29 +14,10 @@ from typing import Any, Self
 _GUARD = 'read -r group || exit; read -r end; kill -s KILL -- "-$group"'
 
 
-class Family:
-    """A process with a group of its own, and a guard of it outside of that group."""
+class Group:
+    """A process in a group of its own, in which is all that it starts."""
 
-    def __init__(
-        self, command: Sequence[str], environment: Mapping[str, str], **options: Any
-    ) -> None:
-        self.guard = subprocess.Popen(
-            ["/bin/sh", "-c", _GUARD],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        _guards.add(self.guard)
-        try:
-            self.process: subprocess.Popen[Any] = subprocess.Popen(
-                command, env=environment, start_new_session=True, **options
-            )
-            assert self.guard.stdin is not None
-            os.write(self.guard.stdin.fileno(), b"%d\n" % self.process.pid)
-        except BaseException:
-            self._dismiss_guard()
-            raise
+    process: subprocess.Popen[Any]
 
     def __enter__(self) -> Self:
         return self
@@ -53,6 +34,34 @@ class Family:
         """The same, and wait until the process has gone."""
         self.kill()
         self.process.wait()
+
+
+class Family(Group):
+    """A group with a guard outside of it."""
+
+    def __init__(
+        self, command: Sequence[str], environment: Mapping[str, str], **options: Any
+    ) -> None:
+        self.guard = subprocess.Popen(
+            ["/bin/sh", "-c", _GUARD],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        _guards.add(self.guard)
+        try:
+            self.process = subprocess.Popen(
+                command, env=environment, start_new_session=True, **options
+            )
+            assert self.guard.stdin is not None
+            os.write(self.guard.stdin.fileno(), b"%d\n" % self.process.pid)
+        except BaseException:
+            self._dismiss_guard()
+            raise
+
+    def end(self) -> None:
+        super().end()
         self._dismiss_guard()
 
     def _dismiss_guard(self) -> None:
