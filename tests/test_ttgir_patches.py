@@ -4,9 +4,8 @@ import pytest
 import triton
 
 from tests.patched import assembly, attention, patched, product, stock
+from tile2triton.layouts.warp_policy import shared_out
 from tile2triton.ttgir.evidence import count
-from tile2triton.ttgir.patches.gemm_warps import warps
-from tile2triton.ttgir.patching import RefusedError
 from tile2triton.ttgir.stages import BlockedError
 
 pytestmark = pytest.mark.compile
@@ -58,16 +57,15 @@ def test_products_of_one_kernel_differ_in_warps(target: str) -> None:
 
 
 def test_wgmma_takes_four_warps_along_rows() -> None:
-    assert warps("FullCol", (128, 128), (16, 8), 8, group=4) == (4, 2)
-    assert warps("FullRow", (128, 128), (16, 8), 8, group=4) == (8, 1)
-    with pytest.raises(RefusedError, match="cannot share out 32x128"):
-        warps("Square", (32, 128), (16, 8), 4, group=4)
+    assert shared_out("FullCol", (128, 128), (16, 8), 8, group=4) == (4, 2)
+    assert shared_out("FullRow", (128, 128), (16, 8), 8, group=4) == (8, 1)
+    assert shared_out("Square", (32, 128), (16, 8), 4, group=4) is None
 
 
 def test_policies_leave_no_warp_without_work() -> None:
-    assert warps("FullRow", (32, 128), (16, 8), 8) == (2, 4)
-    assert warps("FullCol", (128, 16), (16, 8), 8) == (4, 2)
-    assert warps("Square", (64, 256), (16, 8), 4) == (1, 4)
+    assert shared_out("FullRow", (32, 128), (16, 8), 8) == (2, 4)
+    assert shared_out("FullCol", (128, 16), (16, 8), 8) == (4, 2)
+    assert shared_out("Square", (64, 256), (16, 8), 4) == (1, 4)
 
 
 def schedule(**places: tuple[int, int]) -> dict[str, tuple[str | int, ...]]:

@@ -8,17 +8,16 @@ import ast
 from rewrites.environment import lengths
 from rewrites.facts import Facts, Launch, Tile
 from tile2triton.hints.anchors import chained_with, is_multiplied, products_in
+from tile2triton.hints.mfma_shape import OPTION
+from tile2triton.layouts.warp_policy import NVIDIA_PART, WGMMA_GROUP, shared_out, too_many
 from tile2triton.targets import Target, target
 
 Warps = tuple[int, int]
 Shape = tuple[int, int]
 
-# The least part of a product that a warp computes.
-_ROWS, _COLUMNS = 16, 8
-# The rows of AMD's matrix instructions.
-_AMD_ROWS = 32
-# The warps of a group that multiply together on Hopper.
-_GROUP = 4
+_ROWS, _COLUMNS = NVIDIA_PART
+# The rows and columns of AMD's matrix instructions, and of those for smaller products.
+_AMD_SIZE, _SMALL_AMD_SIZE = 32, 16
 
 
 def settle_policy(
@@ -34,15 +33,25 @@ def settle_policy(
         return "none", "one thread starts tcgen05 products for the whole program"
     if warps == 1:
         return "native", "the program has one warp"
-    if goal.backend == "cuda" and int(goal.arch) >= 90 and _has_groups(shape, warps):
-        wanted = _wanted_of_groups(policy, shape, warps)
+    has_groups = goal.backend == "cuda" and int(goal.arch) >= 90 and _has_groups(shape, warps)
+    part = NVIDIA_PART if goal.backend == "cuda" else _amd_part(shape, launch)
+    wanted = shared_out(policy, shape, part, warps, WGMMA_GROUP if has_groups else 1)
+    if wanted is None:
+        return "none", too_many(shape, part, warps)
+    if has_groups:
         made = {(warps, 1) if is_multiplied(kernel, anchor) else _made_by_groups(shape, warps)}
     else:
-        wanted = _wanted(policy, shape, warps)
         made = _made(facts, goal, shape, warps, kernel, anchor)
     if made == {wanted}:
         return "native", f"Triton gives its {warps} warps {_shown(wanted)} by itself"
     return "patch", _shown(wanted)
+
+
+def _amd_part(shape: Shape, launch: Launch) -> Shape:
+    """What one matrix instruction computes, which is a warp's least part."""
+    own = _AMD_SIZE if min(shape) >= _AMD_SIZE else _SMALL_AMD_SIZE
+    size = launch.options.get(OPTION, own)
+    return size, size
 
 
 def _lengths(tile: Tile) -> Shape:
@@ -58,37 +67,18 @@ def _shown(warps: Warps) -> str:
 
 def _has_groups(shape: Shape, warps: int) -> bool:
     """Whether Hopper's wgmma multiplies: groups of four warps, 64 rows at once."""
-    return warps % _GROUP == 0 and shape[0] % 64 == 0 and shape[1] % 8 == 0
-
-
-def _wanted_of_groups(policy: str, shape: Shape, warps: int) -> Warps:
-    """Four warps have 64 rows of the product between them in any case."""
-    if policy == "FullCol":
-        return _GROUP, warps // _GROUP
-    rows = _GROUP
-    while rows < warps and shape[0] % (rows * 2 * _ROWS) == 0:
-        rows *= 2
-    return rows, warps // rows
+    return warps % WGMMA_GROUP == 0 and shape[0] % 64 == 0 and shape[1] % 8 == 0
 
 
 def _made_by_groups(shape: Shape, warps: int) -> Warps:
     """What Triton does under wgmma: rows as far as they go."""
-    rows, columns = _GROUP, 1
+    rows, columns = WGMMA_GROUP, 1
     while rows * columns < warps:
         if shape[0] > _ROWS * rows:
             rows *= 2
         else:
             columns *= 2
     return rows, columns
-
-
-def _wanted(policy: str, shape: Shape, warps: int) -> Warps:
-    height, width = shape
-    if policy == "FullCol":
-        columns = _fitting(width // _COLUMNS, warps)
-        return warps // columns, columns
-    rows = _fitting(height // _ROWS, warps)
-    return rows, warps // rows
 
 
 def _fitting(parts: int, warps: int) -> int:
@@ -108,7 +98,7 @@ def _made(
         if is_multiplied(kernel, anchor):
             return {rows}
         # What multiplies a product has as many rows of matrix instructions as there are.
-        parts = _fitting(shape[0] // _AMD_ROWS, warps)
+        parts = _fitting(shape[0] // _AMD_SIZE, warps)
         return {(parts, warps // parts)} if chained_with(kernel, anchor) else {rows, columns}
     # Products of a chain have one layout, which is that of any of them.
     others = chained_with(kernel, anchor)
