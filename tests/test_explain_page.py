@@ -220,7 +220,7 @@ def section(**changes) -> Section:
         Pane("patched", "TTGIR with patches", NO_PATCHES, ()),
         machine_pane("PTX", PTX, "/k.py", MODULE),
     )
-    return replace(Section("<k>", explained, panes, TTGIR, "", ""), **changes)
+    return replace(Section("<k>", explained, panes, TTGIR, ""), **changes)
 
 
 def test_a_page_holds_together_and_is_the_same_each_time():

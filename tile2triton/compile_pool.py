@@ -10,7 +10,8 @@ from typing import Any
 from .compile_job import Job
 from .compile_process import CompileProcess
 from .diagnostics import Diagnostic
-from .kernel_report import KernelReport, left_out
+from .kernel_report import KernelReport
+from .patch_metadata import PatchMetadata
 from .resources import too_large
 from .targets import Target, target
 
@@ -140,5 +141,5 @@ def _report(job: Job, answer: dict[str, Any], problem: Diagnostic | None) -> Ker
         instructions=answer.get("instructions", {}),
         seconds=answer.get("seconds", 0.0),
         listing=answer.get("listing", {}),
-        left_out=left_out(answer.get("patches", "")),
+        left_out=PatchMetadata.read(answer.get("patches", "")).left_out,
     )

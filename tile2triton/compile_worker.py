@@ -17,6 +17,7 @@ from triton.compiler import ASTSource
 from .kernel_report import AMD_INSTRUCTIONS, NVIDIA_INSTRUCTIONS, count_instructions
 from .knobs import cuobjdump_path, nvdisasm_path
 from .machine_code import unwritten_registers
+from .patch_metadata import KEY
 from .runtime import import_module
 from .targets import target
 from .ttgir.trial import try_in_this_process
@@ -59,7 +60,7 @@ def compile_job(job: dict[str, Any]) -> dict[str, Any]:
     answer = {
         "shared_memory": metadata.shared,
         "tensor_memory": columns,
-        "patches": getattr(metadata, "tile2triton", None) or "",
+        "patches": getattr(metadata, KEY, None) or "",
         **read(compiled.asm),
     }
     if job["is_listed"]:

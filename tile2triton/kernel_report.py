@@ -1,10 +1,8 @@
 """What compiling one kernel for one target gave: resources, instructions, or what went wrong."""
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from .diagnostics import Diagnostic
 
@@ -63,21 +61,6 @@ class KernelReport:
     @property
     def ok(self) -> bool:
         return self.problem is None
-
-
-def patch_name(patch: Mapping[str, Any]) -> str:
-    """A patch of a compile's metadata, as reports call it."""
-    return f"{patch['kind']} of {patch['anchor'] or 'the kernel'}"
-
-
-def left_out(patches: str) -> tuple[str, ...]:
-    """What a compile's metadata say of patches that are not applied, where a hint asks for them."""
-    given = json.loads(patches)["patches"] if patches else ()
-    return tuple(
-        f"{patch_name(one)} ({one['construct']}): {one['reason']}"
-        for one in given
-        if one["construct"] and not one["applied"]
-    )
 
 
 def count_instructions(assembly: str, table: Mapping[str, str]) -> dict[str, int]:

@@ -1,6 +1,7 @@
 """Accesses to shared memory and their bank conflicts, as `tile2triton explain` tells of them."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tile2triton.layouts.errors import LayoutError
 from tile2triton.layouts.predicted import Row, predicted
@@ -33,15 +34,29 @@ class Access:
         return f"{trips}, {self.wavefronts / self.ideal:.3g} times the best"
 
 
+@dataclass(frozen=True)
+class Simulation:
+    """The accesses in a text of TTGIR, or the `problem` for which there are none."""
+
+    rows: tuple[Row, ...] = ()
+    problem: str = ""
+
+
+@lru_cache(8)
+def simulated(ttgir: str) -> Simulation:
+    """What is simulated of TTGIR; kept for as long as a kernel's page and report are written."""
+    try:
+        return Simulation(tuple(predicted(ttgir)))
+    except LayoutError as error:
+        return Simulation(problem=error.diagnostics[0].message)
+
+
 def accesses_of(ttgir: str) -> tuple[Access, ...]:
     """Simulated from TTGIR, in its order; a loop of unknown length counts as one turn.
 
     Nothing where the memory of the target is not known.
     """
-    try:
-        rows = [row for row in predicted(ttgir) if row.instruction or row.reason]
-    except LayoutError:
-        return ()
+    rows = [row for row in simulated(ttgir).rows if row.instruction or row.reason]
     keys = dict.fromkeys(map(_key, rows))
     return tuple(_summed([row for row in rows if _key(row) == key]) for key in keys)
 

@@ -1,6 +1,5 @@
 """What became of each hint once the kernel is compiled, with the machine code as evidence."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -9,7 +8,8 @@ from dataclasses import dataclass, field
 from rewrites.facts import Facts, HintOutcome
 from tile2triton.emit.patches import said_in_module
 from tile2triton.explaining.tiles import Move, Product, Tiles
-from tile2triton.kernel_report import KernelReport, patch_name
+from tile2triton.kernel_report import KernelReport
+from tile2triton.patch_metadata import PatchFate, PatchMetadata
 from tile2triton.sites import site_name
 
 # What machine code shows of an access that says what caches keep.
@@ -28,16 +28,18 @@ class Hint:
     evidence: Mapping[str, str] = field(default_factory=dict)
 
 
-def judged_hints(facts: Facts, report: KernelReport, tiles: Tiles) -> Iterator[Hint]:
+def judged_hints(
+    facts: Facts, report: KernelReport, tiles: Tiles, metadata: PatchMetadata
+) -> Iterator[Hint]:
     """The hints of a kernel that was compiled with its listing."""
-    patches = _patches(report.listing.get("patches", ""))
     for one in facts.hint_report:
         rows = _rows(one, facts, tiles)
         how, detail = one.how, one.detail
         evidence = _evidence(rows)
-        said = patches.get(said_in_module(one.line, one.filename, one.construct))
-        if how == "patch" and said is not None:
-            how, detail, evidence = _patched(said, one, evidence)
+        construct = said_in_module(one.line, one.filename, one.construct)
+        own = [patch for patch in metadata.patches if patch.construct == construct]
+        if how == "patch" and own:
+            how, detail, evidence = _patched(metadata, own, one, evidence)
             if how == "patch" and _is_laid_otherwise(one, facts, rows):
                 how, detail = "none", "a later pass of Triton's has laid it out otherwise"
         elif how == "native" and "eviction_policy=" in one.construct and _is_dropped(one, rows):
@@ -47,56 +49,26 @@ def judged_hints(facts: Facts, report: KernelReport, tiles: Tiles) -> Iterator[H
         yield Hint(one.construct, one.filename or facts.filename, one.line, how, detail, evidence)
 
 
-@dataclass(frozen=True)
-class _Verdict:
-    reasons: tuple[str, ...]
-    before: Mapping[str, int]
-    after: Mapping[str, int]
-
-
-def _patches(text: str) -> dict[str, _Verdict]:
-    """What the compiler said of patches, by how the emitted module names their hints."""
-    if not text:
-        return {}
-    given = json.loads(text)
-    reasons: dict[str, list[str]] = {}
-    for one in given["patches"]:
-        reasons.setdefault(one["construct"], []).extend([] if one["applied"] else [one["reason"]])
-    before, after = given["before"], given["after"]
-    return {key: _Verdict(tuple(said), before, after) for key, said in reasons.items()}
-
-
-def unasked_patches(text: str) -> dict[str, str]:
+def unasked_patches(metadata: PatchMetadata) -> dict[str, str]:
     """The patches that no hint asked for, and what the compiler said became of them."""
-    if not text:
-        return {}
-    given = json.loads(text)
-    changed = _changed(given["before"], given["after"])
+    counts = [f"{name} {old} → {new}" for name, (old, new) in metadata.changed.items()]
+    changed = ", ".join(counts) or "the same instructions, as often"
     return {
-        patch_name(one): (
-            f"applied: {changed}" if one["applied"] else f"not applied: {one['reason']}"
-        )
-        for one in given["patches"]
-        if not one["construct"]
+        one.name: f"applied: {changed}" if one.applied else f"not applied: {one.reason}"
+        for one in metadata.patches
+        if not one.construct
     }
 
 
-def _changed(before: Mapping[str, int], after: Mapping[str, int]) -> str:
-    names = [name for name in {**before, **after} if before.get(name, 0) != after.get(name, 0)]
-    said = [f"{name} {before.get(name, 0)} → {after.get(name, 0)}" for name in names]
-    return ", ".join(said) or "the same instructions, as often"
-
-
 def _patched(
-    verdict: _Verdict, hint: HintOutcome, evidence: dict[str, str]
+    metadata: PatchMetadata, own: list[PatchFate], hint: HintOutcome, evidence: dict[str, str]
 ) -> tuple[str, str, dict[str, str]]:
-    if verdict.reasons:
-        return "none", verdict.reasons[0], evidence
-    before, after = verdict.before, verdict.after
+    for one in own:
+        if not one.applied:
+            return "none", one.reason, evidence
     changed = {
-        name: f"{before.get(name, 0)} without patches, {after.get(name, 0)} with them"
-        for name in sorted(before.keys() | after.keys())
-        if before.get(name, 0) != after.get(name, 0)
+        name: f"{old} without patches, {new} with them"
+        for name, (old, new) in sorted(metadata.changed.items())
     }
     return "patch", hint.detail, {**evidence, **(changed or {"counts": "as without patches"})}
 

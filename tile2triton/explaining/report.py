@@ -10,6 +10,7 @@ from tile2triton.explaining.hints import Hint, judged_hints, unasked_patches
 from tile2triton.explaining.tiles import Tiles, read_tiles
 from tile2triton.kernel_report import KernelReport
 from tile2triton.module_cache import write_module
+from tile2triton.patch_metadata import PatchMetadata
 from tile2triton.targets import target
 
 
@@ -58,6 +59,7 @@ def explained(
     for launch, report, plain in zip(facts.launches, reports, stock or reports, strict=True):
         goal = target(report.target)
         listing = report.listing
+        metadata = PatchMetadata.read(listing.get("patches", ""))
         tiles = Tiles((), (), ())
         if listing:
             is_nvidia = goal.backend == "cuda"
@@ -75,8 +77,8 @@ def explained(
                 instructions=report.instructions,
                 problem="" if report.problem is None else report.problem.render(),
                 tiles=tiles,
-                hints=tuple(judged_hints(facts, report, tiles)),
-                patches=unasked_patches(listing.get("patches", "")),
+                hints=tuple(judged_hints(facts, report, tiles, metadata)),
+                patches=unasked_patches(metadata),
                 accesses=accesses_of(listing.get("ttgir", "")),
                 stock_accesses=(
                     accesses_of(plain.listing.get("ttgir", ""))

@@ -1,10 +1,9 @@
 """What a trial of a kernel's patches found, and its two written forms."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from ..patch_metadata import PatchFate, PatchMetadata
 from .patching import Request
 
 
@@ -27,27 +26,26 @@ class Outcome:
 
     def to_json(self, requests: Sequence[Request]) -> str:
         """For a compiled kernel's metadata, which are read by people."""
-        patches = [
-            {
-                "kind": request.kind,
-                "anchor": request.anchor,
-                "arguments": dict(request.arguments),
-                "construct": request.construct,
-                "applied": index in self.applied,
-                "reason": self.refused.get(index, ""),
-            }
+        patches = tuple(
+            PatchFate(
+                kind=request.kind,
+                anchor=request.anchor,
+                arguments=dict(request.arguments),
+                construct=request.construct,
+                applied=index in self.applied,
+                reason=self.refused.get(index, ""),
+            )
             for index, request in enumerate(requests)
-        ]
-        counts = {"before": dict(self.before), "after": dict(self.after)}
-        return json.dumps({"patches": patches, **counts})
+        )
+        return PatchMetadata(patches, dict(self.before), dict(self.after)).written()
 
     @classmethod
     def from_json(cls, text: str) -> "Outcome":
-        given: dict[str, Any] = json.loads(text)
-        patches = given["patches"]
+        given = PatchMetadata.read(text)
+        fates = list(enumerate(given.patches))
         return cls(
-            tuple(index for index, one in enumerate(patches) if one["applied"]),
-            {index: one["reason"] for index, one in enumerate(patches) if not one["applied"]},
-            given["before"],
-            given["after"],
+            tuple(index for index, one in fates if one.applied),
+            {index: one.reason for index, one in fates if not one.applied},
+            given.before,
+            given.after,
         )

@@ -8,6 +8,7 @@ from typing import Any
 
 import triton
 
+from ..patch_metadata import KEY
 from .anchors import count_operations, move_names, name_sites
 from .outcome import Outcome
 from .patches import KINDS
@@ -17,8 +18,6 @@ from .registry import requests_of
 from .trial import try_patches
 
 NAMES = ("make_ttir", "make_ttgir")
-# The key of a compiled kernel's metadata that says what became of its patches.
-METADATA = "tile2triton"
 
 
 class BlockedError(Exception):
@@ -51,11 +50,11 @@ class PatchedStage:
         text = str(module)
         if self.name == NAMES[0]:
             outcome = self._settle(module, requests, rest[0])
-            metadata[METADATA] = outcome.to_json(requests)
+            metadata[KEY] = outcome.to_json(requests)
             # What was tried was made of this text, too.
             module = parse(text, module.context)
         else:
-            outcome = Outcome.from_json(metadata[METADATA])
+            outcome = Outcome.from_json(metadata[KEY])
         chosen = [requests[index] for index in outcome.applied]
         if not chosen:
             return self.stock(module, metadata, *rest)
@@ -63,7 +62,7 @@ class PatchedStage:
         try:
             return run_stage(self.name, self.stock, module, (metadata, *rest), chosen, chip)
         except (BlockedError, RefusedError, RuntimeError) as error:
-            metadata[METADATA] = outcome.without(f"its trial passed, but {error}").to_json(requests)
+            metadata[KEY] = outcome.without(f"its trial passed, but {error}").to_json(requests)
             for request in chosen:
                 _warn(f"{request}: not applied to `{_kernel(module)}`: {error}")
             return self.stock(parse(text, module.context), metadata, *rest)

@@ -42,7 +42,7 @@ def try_patches(text: str, requests: Sequence[Request], target: Any, options: An
     given += [repr(request.identity) for request in requests]
     key = hashlib.sha256("\0".join(given).encode()).hexdigest()
     path = cache_directory() / "patches" / f"{key[:32]}.json"
-    with suppress(OSError, ValueError, KeyError):
+    with suppress(OSError, ValueError, KeyError, TypeError):
         return Outcome.from_json(path.read_text())
     try:
         with _compiler(text, target, options) as ask:

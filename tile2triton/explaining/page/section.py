@@ -1,7 +1,7 @@
 """What a page shows of one kernel on one target, compiled with its patches and without them."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tile2triton.compile_check import check_all
 from tile2triton.emit import emit
@@ -19,6 +19,7 @@ from tile2triton.explaining.report import Explained, explained
 from tile2triton.frontend.compiled import CompiledKernel
 from tile2triton.kernel_report import KernelReport
 from tile2triton.module_cache import write_module
+from tile2triton.patch_metadata import PatchMetadata
 from tile2triton.targets import target as target_named
 
 PATCHED = "TTGIR with patches"
@@ -30,7 +31,7 @@ class Section:
     """One kernel on one target; `name` is how the user calls it.
 
     `stock` and `patched` are TTGIR without patches and with them; the latter is empty where there
-    are none, and `patches` is what became of them, as JSON.
+    are none, and `patches` is what became of them.
     """
 
     name: str
@@ -38,7 +39,7 @@ class Section:
     panes: tuple[Pane, ...]
     stock: str
     patched: str
-    patches: str
+    patches: PatchMetadata = field(default_factory=PatchMetadata)
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def _section(
         panes=(program, triton_pane(ours.text, _statements([program, *after])), *after),
         stock=plain.get("ttgir", ""),
         patched=listing.get("ttgir", "") if is_patched else "",
-        patches=listing.get("patches", "") if is_patched else "",
+        patches=PatchMetadata.read(listing.get("patches", "") if is_patched else ""),
     )
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from tile2triton.explaining.accesses import simulated
 from tile2triton.explaining.page.listings import line_id
 from tile2triton.explaining.page.markup import Html, element
 from tile2triton.explaining.page.tables import link, table
-from tile2triton.layouts.errors import LayoutError
-from tile2triton.layouts.predicted import Row, predicted
+from tile2triton.layouts.predicted import Row
 
 _HEAD = (
     *("buffer", "line of the TTGIR", "operation", "instruction", "how many"),
@@ -23,11 +23,10 @@ def conflict_tables(stock: str, patched: str, prefix: str) -> Iterator[Html]:
 
 
 def _conflicts(title: str, text: str, key: str, prefix: str) -> Html:
-    try:
-        rows = predicted(text)
-    except LayoutError as error:
-        return element("p", f"{title} is not simulated: {error.diagnostics[0].message}.")
-    return table(title, _HEAD, [_row(row, line_id(prefix, key, row.line)) for row in rows])
+    made = simulated(text)
+    if made.problem:
+        return element("p", f"{title} is not simulated: {made.problem}.")
+    return table(title, _HEAD, [_row(row, line_id(prefix, key, row.line)) for row in made.rows])
 
 
 def _row(row: Row, place: str) -> tuple[str, ...]:

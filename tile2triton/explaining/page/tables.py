@@ -1,6 +1,5 @@
 """The facts of a kernel as tables: resources, moves, products, hints and patches."""
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -10,7 +9,7 @@ from tile2triton.explaining.page.markup import Html, element, together
 from tile2triton.explaining.printed import HOW, shape_said, size_said
 from tile2triton.explaining.report import Explained
 from tile2triton.explaining.tiles import Move, Product
-from tile2triton.kernel_report import patch_name
+from tile2triton.patch_metadata import PatchMetadata
 
 _MOVES = ("what", "line of the Triton", "elements", "bytes", "instructions", "where it is kept")
 _PRODUCTS = ("product", "line of the Triton", "elements", "instructions", "warps")
@@ -30,29 +29,22 @@ def fact_tables(
     yield table("Hints", _HINTS, [_hint(hint, written) for hint in one.hints])
 
 
-def patch_tables(patches: str) -> Iterator[Html]:
+def patch_tables(metadata: PatchMetadata) -> Iterator[Html]:
     """What became of patches, and what is in the machine code without and with them."""
-    if not patches:
-        return
-    given = json.loads(patches)
     rows = [
         (
-            patch_name(one),
-            ", ".join(f"{key}={value}" for key, value in one["arguments"].items()),
-            one["construct"],
-            "applied" if one["applied"] else f"not applied: {one['reason']}",
+            one.name,
+            ", ".join(f"{key}={value}" for key, value in one.arguments.items()),
+            one.construct,
+            "applied" if one.applied else f"not applied: {one.reason}",
         )
-        for one in given["patches"]
+        for one in metadata.patches
     ]
     yield table("Patches", ("patch", "arguments", "hint", "what became of it"), rows)
-    before, after = given["before"], given["after"]
-    counts = [
-        (name, str(before.get(name, 0)), str(after.get(name, 0)))
-        for name in sorted(before.keys() | after.keys())
-    ]
     head = ("in the machine code", "without patches", "with patches")
-    changed = [(name, old, new) for name, old, new in counts if old != new]
-    yield table("What patches changed", head, changed)
+    changed = sorted(metadata.changed.items())
+    figures = [(name, str(old), str(new)) for name, (old, new) in changed]
+    yield table("What patches changed", head, figures)
 
 
 def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Html:
