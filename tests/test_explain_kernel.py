@@ -171,6 +171,19 @@ def test_explanations_are_data(kernel, capsys):
     assert all(hint["detail"] and hint["line"] for hint in hints.values())
 
 
+@pytest.mark.compile
+def test_what_another_file_has_compiled_is_read_by_its_own_lines(kernel, tmp_path, capsys):
+    # Its header says another word, and nothing in its kernel does.
+    path = tmp_path / "product.py"
+    path.write_text(path.read_text().replace("rows=64)", 'rows=64, note="a")'))
+    said = []
+    for note in "bc":
+        assert main(["explain", kernel, "--target", "cuda:80", "--set", f"note={note}"]) == 0
+        said.append(capsys.readouterr().out)
+    assert "load a from A  line" in said[0]
+    assert said[0] == said[1]
+
+
 def test_a_file_that_is_not_there_is_an_error(capsys):
     assert main(["explain", "nowhere.py"]) == 2
     assert "there is no file nowhere.py" in capsys.readouterr().err

@@ -21,6 +21,7 @@ from .patch_metadata import KEY
 from .runtime import import_module
 from .targets import target
 from .ttgir.trial import try_in_this_process
+from .ttgir_text.locations import kernel_path
 from .worker_loop import answer_questions
 
 _MODULES: dict[str, ModuleType] = {}
@@ -68,6 +69,7 @@ def compile_job(job: dict[str, Any]) -> dict[str, Any]:
             "ttgir": compiled.asm["ttgir"],
             "machine": compiled.asm["ptx" if goal.backend == "cuda" else "amdgcn"],
             "patches": answer["patches"],
+            "path": kernel_path(compiled.asm["ttgir"]) or path,
         }
     return answer
 

@@ -53,7 +53,8 @@ class KernelReport:
     num_stages: int = 0
     instructions: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0
-    # What the compiler made, as text: "ttgir", "machine", and what became of "patches", as JSON.
+    # What the compiler made, as text: "ttgir", "machine", what became of "patches", as JSON, and
+    # the "path" of the file that it was made of, to which locations refer.
     listing: Mapping[str, str] = field(default_factory=dict)
     # The patches that hints ask for and the kernel is compiled without, and why.
     left_out: tuple[str, ...] = ()

@@ -9,7 +9,6 @@ from tile2triton.explaining.accesses import Access, accesses_of
 from tile2triton.explaining.hints import Hint, judged_hints, unasked_patches
 from tile2triton.explaining.tiles import Tiles, read_tiles
 from tile2triton.kernel_report import KernelReport
-from tile2triton.module_cache import write_module
 from tile2triton.patch_metadata import PatchMetadata
 from tile2triton.targets import target
 
@@ -53,7 +52,6 @@ def explained(
 
     `stock` are the reports of the kernels compiled without patches, where there are any.
     """
-    path = str(write_module(text, facts.name))
     made = []
     patched = {patch.kernel for patch in facts.patches}
     for launch, report, plain in zip(facts.launches, reports, stock or reports, strict=True):
@@ -63,7 +61,9 @@ def explained(
         tiles = Tiles((), (), ())
         if listing:
             is_nvidia = goal.backend == "cuda"
-            tiles = read_tiles(listing["ttgir"], listing["machine"], path, text, is_nvidia)
+            tiles = read_tiles(
+                listing["ttgir"], listing["machine"], listing["path"], text, is_nvidia
+            )
         made.append(
             Explained(
                 kernel=report.kernel,

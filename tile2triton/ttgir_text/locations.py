@@ -9,6 +9,7 @@ _DEFINITION = re.compile(r"(#loc\d*) = loc\((.*)\)$")
 _VARIABLE = re.compile(rf'"([A-Za-z_]\w*{SUFFIX})"\(')
 _NAMED = re.compile(r'"[^"]*"\((.*)\)$')
 _PLACE = re.compile(r'"([^"]*)":(\d+):\d+$')
+_KERNEL = re.compile(r'^#loc = loc\("([^"]*)":\d+:\d+\)$', re.MULTILINE)
 _CALLED = re.compile(r"callsite\((#loc\d*) at (#loc\d*)\)$")
 
 
@@ -19,6 +20,15 @@ def without_location(line: str) -> tuple[str, str]:
     if found and location.endswith(")") and location.count("(") == location.count(")") - 1:
         return before, location[:-1]
     return line, ""
+
+
+def kernel_path(text: str) -> str:
+    """The file that a module's kernel stood in when it was compiled; "" where the text lacks it.
+
+    Triton's cache holds what was compiled of the same text in another file, too.
+    """
+    found = _KERNEL.search(text)
+    return found[1] if found else ""
 
 
 class Locations:

@@ -18,7 +18,6 @@ from tile2triton.explaining.page.panes import (
 from tile2triton.explaining.report import Explained, explained
 from tile2triton.frontend.compiled import CompiledKernel
 from tile2triton.kernel_report import KernelReport
-from tile2triton.module_cache import write_module
 from tile2triton.patch_metadata import PatchMetadata
 from tile2triton.targets import target as target_named
 
@@ -44,19 +43,20 @@ class Section:
 
 @dataclass(frozen=True)
 class _Compiled:
-    """One kernel of the emitted module `text` in the file `path`."""
+    """One kernel of the emitted module `text`."""
 
     text: str
-    path: str
     report: KernelReport
 
     def ttgir(self, key: str, title: str) -> Pane:
-        return ttgir_pane(key, title, self.report.listing["ttgir"], self.path, self.text)
+        listing = self.report.listing
+        return ttgir_pane(key, title, listing["ttgir"], listing["path"], self.text)
 
     def machine(self) -> Pane:
         is_nvidia = target_named(self.report.target).backend == "cuda"
         title = "Machine code (PTX)" if is_nvidia else "Machine code (GCN)"
-        return machine_pane(title, self.report.listing["machine"], self.path, self.text)
+        listing = self.report.listing
+        return machine_pane(title, listing["machine"], listing["path"], self.text)
 
 
 def sections(name: str, kernel: CompiledKernel, target: str) -> list[Section]:
@@ -68,7 +68,7 @@ def sections(name: str, kernel: CompiledKernel, target: str) -> list[Section]:
     reports = check_all([(text, facts, target) for text in texts], is_listed=True)
     count = len(facts.launches)
     ours, stock = (
-        [_Compiled(text, str(write_module(text, facts.name)), one) for one in made]
+        [_Compiled(text, one) for one in made]
         for text, made in ((texts[0], reports[:count]), (texts[-1], reports[-count:]))
     )
     program = program_pane(origins(tree, texts[0], facts.filename), texts[0], facts.filename)
