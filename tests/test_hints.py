@@ -382,6 +382,28 @@ LOOPS = {
 }
 
 
+# num_stages, order, stage: what becomes of the schedule on sm_80, and its patches.
+BESIDE_STAGES = {
+    (2, (1, 2, 0), (0, 0, 1)): ("native", 0),
+    (4, (1, 2, 0), (0, 0, 1)): ("patch", 2),
+    (4, (1, 2, 0), (0, 2, 3)): ("patch", 1),
+    (1, (1, 2, 0), (0, 0, 3)): ("none", 0),
+    (2, (1, 2, 0), (0, 0, 3)): ("none", 0),
+    (3, (1, 2, 0), (0, 0, 0)): ("patch", 2),
+}
+
+
+@pytest.mark.parametrize(("stages", "order", "stage"), BESIDE_STAGES)
+def test_stages_of_statements_are_compared_with_those_of_the_loop(
+    all_patches, stages, order, stage
+):
+    made = product(stages=stages, order=list(order), stage=list(stage))
+    kernel, found = outcomes(made, "cuda:80")
+    (said,) = [value for key, value in found.items() if "stage=" in key]
+    assert (said[0], len(kernel.lowered_facts.patches)) == BESIDE_STAGES[stages, order, stage]
+    assert said[0] != "native" or f"num_stages={stages})" in kernel.triton_source
+
+
 @pytest.mark.parametrize(("order", "stage"), LOOPS)
 def test_stages_of_statements_are_stages_of_the_loop_or_patches(all_patches, order, stage):
     made = product(stages=0, order=list(order), stage=list(stage))

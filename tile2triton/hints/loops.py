@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from rewrites.facts import Facts, HintRequest, WrittenHint
 from rewrites.hint_notes import outcome
 from rewrites.nodes import Blank, Comment
-from rewrites.tree import base_name
+from rewrites.tree import base_name, walk
 
 _COPIES = ("copy", "async_copy", "tma_copy", "im2col", "c2d_im2col")
 _PRODUCTS = ("gemm", "wgmma_gemm", "tcgen05_gemm")
@@ -56,29 +56,55 @@ def loop_requests(
         reason = "Triton lets loads of products run ahead, and the loop lacks one of them"
         outcome(facts, hint.construct, hint.line, hint.filename, "none", reason)
         return []
-    last, depth = max(stages), stages_of(stages)
+    last = max(stages)
     is_last = all(stages[at] == last for at in products.values())
     first_product = min(orders[at] for at in products.values())
     # Triton begins a turn with the products, and goes on with the loads of later turns.
     is_usual = all(orders[at] > first_product or stages[at] == last for at in moves.values())
     if is_last and is_usual:
         early = {name: last - stages[at] + 1 for name, at in moves.items()}
-        if set(early.values()) == {depth}:
-            detail = f"`num_stages={depth}` of the loop"
-            outcome(facts, hint.construct, hint.line, hint.filename, "native", detail)
-            return []
-        return [
-            _request(hint, block, "load_latency", name, (("stages", stage),))
-            for block in blocks
-            for name, stage in early.items()
-            if stage != depth
-        ]
+        return [one for block in blocks for one in _early(hint, block, kernels[block], early, facts)]
     named = {**moves, **products}
     said_stages = tuple(x for name, at in named.items() for x in (name, stages[at] - min(stages)))
     said_orders = tuple(x for name, at in named.items() for x in (name, orders[at]))
     arguments = (("stages", said_stages), ("orders", said_orders))
     anchor = next(iter(moves))
     return [_request(hint, block, "pipeline_schedule", anchor, arguments) for block in blocks]
+
+
+def _early(
+    hint: WrittenHint, block: int, kernel: ast.FunctionDef, early: dict[str, int], facts: Facts
+) -> list[HintRequest]:
+    """Loads by their stages, beside what the emitted loops say, which may be another number."""
+    depths = _depths(kernel, hint)
+    depth, said = min(depths, default=1), f"`num_stages={min(depths, default=1)}` of the loop"
+    how, detail = "native", said
+    if not depths:
+        how, detail = "none", "the loop makes no turn"
+    elif len(depths) > 1:
+        how, detail = "none", f"parts of the loop have {' and '.join(map(str, depths))} stages"
+    elif max(early.values()) > depth:
+        how, detail = "none", f"{said} are fewer" if depth > 1 else "the loop has one stage"
+    elif set(early.values()) != {depth}:
+        return [
+            _request(hint, block, "load_latency", name, (("stages", stage),))
+            for name, stage in early.items()
+            if stage != depth
+        ]
+    outcome(facts, hint.construct, hint.line, hint.filename, how, detail)
+    return []
+
+
+def _depths(kernel: ast.FunctionDef, hint: WrittenHint) -> list[int]:
+    """The `num_stages` of the loops that a kernel has of the hint's, without doubles."""
+    found = set()
+    for loop in walk(kernel):
+        here = (loop.__dict__.get("lineno"), loop.__dict__.get("filename", hint.filename))
+        if isinstance(loop, ast.For) and here == (hint.line, hint.filename):
+            assert isinstance(loop.iter, ast.Call)
+            said = {one.arg: one.value for one in loop.iter.keywords}.get("num_stages")
+            found.add(said.value if isinstance(said, ast.Constant) else 1)
+    return sorted(found)
 
 
 def _request(
