@@ -63,7 +63,9 @@ def loop_requests(
     is_usual = all(orders[at] > first_product or stages[at] == last for at in moves.values())
     if is_last and is_usual:
         early = {name: last - stages[at] + 1 for name, at in moves.items()}
-        return [one for block in blocks for one in _early(hint, block, kernels[block], early, facts)]
+        kernel_of = {block: kernels[block] for block in blocks}
+        asked = [_early(hint, block, kernel, early, facts) for block, kernel in kernel_of.items()]
+        return [one for some in asked for one in some]
     named = {**moves, **products}
     said_stages = tuple(x for name, at in named.items() for x in (name, stages[at] - min(stages)))
     said_orders = tuple(x for name, at in named.items() for x in (name, orders[at]))
@@ -97,13 +99,14 @@ def _early(
 
 def _depths(kernel: ast.FunctionDef, hint: WrittenHint) -> list[int]:
     """The `num_stages` of the loops that a kernel has of the hint's, without doubles."""
-    found = set()
+    found: set[int] = set()
     for loop in walk(kernel):
         here = (loop.__dict__.get("lineno"), loop.__dict__.get("filename", hint.filename))
         if isinstance(loop, ast.For) and here == (hint.line, hint.filename):
             assert isinstance(loop.iter, ast.Call)
             said = {one.arg: one.value for one in loop.iter.keywords}.get("num_stages")
-            found.add(said.value if isinstance(said, ast.Constant) else 1)
+            depth = said.value if isinstance(said, ast.Constant) else 1
+            found.add(depth if isinstance(depth, int) else 1)
     return sorted(found)
 
 
