@@ -6,7 +6,8 @@ import pytest
 
 from tests.test_layouts_parse import MODULE
 from tile2triton.layouts.blocked import Blocked
-from tile2triton.layouts.choose import Part, cheapest, choose
+from tile2triton.layouts.choose import choose
+from tile2triton.layouts.cost import Part, cheapest
 from tile2triton.layouts.dot_operand import DotOperand
 from tile2triton.layouts.errors import LayoutError
 from tile2triton.layouts.generic_linear import SharedLinear
@@ -131,10 +132,8 @@ def test_a_text_gets_the_layouts_that_its_aliases_should_be():
     assert (choice.buffer, choice.value, choice.shape, choice.bits) == ("x", "%x_1", (64, 64), 16)
     # Seven trips of 64 by 16 halves, and one copy of all.
     assert choice.heat == 7 * 64 * 16 * 2 + 64 * 64 * 2
-    ((alias, attribute),) = choice.replacements
-    assert alias == "shared"
     line = next(text for text in CONFLICTING.splitlines() if text.startswith("#shared ="))
-    better = CONFLICTING.replace(line, f"#shared = {attribute}")
+    better = CONFLICTING.replace(line, f"#shared = {written(choice.best)}")
     assert [row.ways for row in predicted(better)] == [1.0, 1.0]
     assert choose(better) == []
     assert choose(CONFLICTING) == [choice]

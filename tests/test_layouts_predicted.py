@@ -12,6 +12,9 @@ from tests import layout_kernels
 from tests.layout_kernels import compiled_described_gemm, compiled_gemm, compiled_text
 from tile2triton.layouts.choose import choose
 from tile2triton.layouts.predicted import predicted
+from tile2triton.layouts.writing import written
+from tile2triton.ttgir_text.module import read_module
+from tile2triton.ttgir_text.tensor_types import alias_of
 
 pytestmark = pytest.mark.compile
 
@@ -127,7 +130,9 @@ def test_a_chosen_layout_compiles_to_what_is_predicted_of_it(tmp_path):
     text = compiled_described_gemm("hip:gfx942", turned=True)["ttgir"]
     (choice,) = choose(text)
     assert choice.buffer == "y" and choice.before.wavefronts > 8 * choice.after.wavefronts
-    ((alias, attribute),) = choice.replacements
+    made = next(one for one in read_module(text).operations if choice.value in one.results)
+    alias = alias_of(made.types[-1])
+    attribute = written(choice.best)
     better = re.sub(rf"^#{alias} = .*$", f"#{alias} = {attribute}", text, flags=re.MULTILINE)
     wanted = counts(predicted(better))
     assert wanted.keys() == {"ds_write_b64", "ds_read_b64"} != counts(predicted(text)).keys()

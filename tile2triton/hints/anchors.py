@@ -54,8 +54,14 @@ def is_multiplied(kernel: ast.FunctionDef, anchor: str) -> bool:
 
 def products_in(kernel: ast.FunctionDef) -> int:
     """How many matrix products a kernel has."""
-    calls = (node for node in walk(kernel) if isinstance(node, ast.Call))
-    return sum(_is_product(call) for call in calls)
+    return sum(1 for _ in product_calls(kernel))
+
+
+def product_calls(kernel: ast.FunctionDef) -> Iterator[ast.Call]:
+    """The calls of matrix products in a kernel."""
+    for node in walk(kernel):
+        if isinstance(node, ast.Call) and _is_product(node):
+            yield node
 
 
 def _chains(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 import ast
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 from rewrites.dtypes import bits
 from rewrites.facts import Argument, Facts, HintRequest, WrittenHint
 from rewrites.hint_notes import outcome
-from rewrites.tree import names_in, walk
+from rewrites.tree import names_in
+from tile2triton.hints.anchors import product_calls
 from tile2triton.targets import Target, target
 
 # Makers of layouts that permute rows of so many bytes, as Triton does where matrix units read.
@@ -77,14 +79,8 @@ def _settled(
 
 
 def _is_multiplied(kernel: ast.FunctionDef, name: str) -> bool:
-    return any(
-        name in names_in(operand)
-        for node in walk(kernel)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "dot"
-        for operand in node.args[:2]
-    )
+    calls = product_calls(kernel)
+    return any(name in names_in(operand) for call in calls for operand in call.args[:2])
 
 
 def _refusal(goal: Target, shown: Shown, facts: Facts) -> str:
@@ -116,7 +112,7 @@ def recognised(layout: Any, shape: Sequence[int], width: int) -> Shown:
 
 def _of_function(function: Callable[..., Any], shape: tuple[int, ...], width: int) -> Shown:
     """A layout by the place of each element: rows in a row, padded ones, or exclusive ors."""
-    if any(extent & (extent - 1) for extent in shape) or _product(shape) > _MOST_ELEMENTS:
+    if any(extent & (extent - 1) for extent in shape) or math.prod(shape) > _MOST_ELEMENTS:
         return Shown("", reason="functions of layouts are tried for extents that are powers of two")
     try:
         places = {
@@ -173,7 +169,7 @@ def _padding(places: dict[tuple[int, ...], int], shape: tuple[int, ...]) -> Show
 def _exclusive_ors(places: dict[tuple[int, ...], int], shape: tuple[int, ...]) -> Shown:
     """Places whose bits are exclusive ors of bits of the indices: what Triton calls linear."""
     reason = "its places are neither padded rows nor exclusive ors of bits of the indices"
-    count = _product(shape)
+    count = math.prod(shape)
     indices = {place: index for index, place in places.items()}
     if sorted(indices) != list(range(count)):
         return Shown("", reason="its function does not give each element a place of its own")
@@ -186,10 +182,3 @@ def _exclusive_ors(places: dict[tuple[int, ...], int], shape: tuple[int, ...]) -
         if made != index:
             return Shown("", reason=reason)
     return Shown("linear", (("offsets", tuple(itertools.chain(*bases))),))
-
-
-def _product(shape: tuple[int, ...]) -> int:
-    count = 1
-    for extent in shape:
-        count *= extent
-    return count

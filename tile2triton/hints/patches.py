@@ -9,8 +9,6 @@ from tile2triton.hints.mfma_shape import settle_size
 from tile2triton.hints.sites import OF_PRODUCTS, meant_by
 from tile2triton.targets import target
 
-ON_NVIDIA = ("load_latency", "pipeline_schedule", "async_outside_loop")
-
 
 def settle_patch(
     request: HintRequest, kernel: ast.FunctionDef, launch: Launch, facts: Facts
@@ -41,7 +39,7 @@ def _settled(
         return settle_size(dict(request.arguments)["size"], request.anchor, kernel, launch, facts)
     if request.kind == "async_outside_loop" and any(one.loop for one in found):
         return _asynchronous_in_loop(found, target(facts.target).backend == "cuda")
-    if request.kind in ON_NVIDIA and target(facts.target).backend != "cuda":
+    if request.kind in _NOT_ON_AMD and target(facts.target).backend != "cuda":
         return "none", _NOT_ON_AMD[request.kind]
     goal = target(facts.target)
     has_wgmma = goal.backend == "cuda" and int(goal.arch) >= 90

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 from rewrites.dtypes import bits
 from rewrites.facts import Facts, Patch
-from rewrites.tree import walk
-from tile2triton.hints.anchors import anchors_of
+from tile2triton.hints.anchors import anchors_of, product_calls
 from tile2triton.targets import target
 
 KIND = "turned_operand"
@@ -32,9 +31,9 @@ def turned_operands(kernel: ast.FunctionDef, warps: int, facts: Facts) -> Iterat
 
 def _turned(kernel: ast.FunctionDef, facts: Facts) -> Iterator[str]:
     """The operands that do not lie along the summed dimension, as the kernel's text says."""
-    for call in walk(kernel):
-        match call:
-            case ast.Call(func=ast.Attribute(attr="dot"), args=[a, b, *_]):
+    for call in product_calls(kernel):
+        match call.args:
+            case [a, b, *_]:
                 rows = _of_transposed(a)
                 if rows is not None and _is_wide(rows, 1, facts):
                     yield rows

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from tile2triton.explaining.page.markup import Html, element
 from tile2triton.explaining.tiles import PRODUCTS
 from tile2triton.layouts.errors import LayoutError
+from tile2triton.layouts.machines import banks
 from tile2triton.layouts.pictures import banks_picture, owners_picture
 from tile2triton.layouts.reading import encoding_in
 from tile2triton.ttgir_text.module import Module, Operation, is_shared, read_module
@@ -56,10 +57,9 @@ def _picture(
             return ""
         shape = _slot(module, type_)
         title = f"{name} in shared memory: {type_.element}, {extents}"
-        banks = 64 if module.target == "hip:gfx950" else 32
         bits = element_bits(type_.element)
         encoding = encoding_in(module, type_)
-        return banks_picture(encoding, shape, bits, banks, title, _MOST)
+        return banks_picture(encoding, shape, bits, banks(module.target), title, _MOST)
     if operation.name.rpartition(".")[2] not in PRODUCTS:
         return ""
     title = f"{name} in registers: {type_.element}, {extents}"

@@ -33,43 +33,47 @@ def edits(request: Request, chip: Chip) -> tuple[Edit, ...]:
 
 
 def _copy(listing: Listing, index: int) -> None:
+    """Put a copy where a load is, and wait for it in front of what reads it."""
     load = listing[index]
-    (value,), (pointers, *rest) = load.results, load.operands
-    mask, other = (*rest, None, None)[:2]
     tile = load.types[0] if load.types else None
     pointed = _POINTER.match(tile.element) if tile else None
     if tile is None or pointed is None or len(tile.shape) != 2 or not alias_of(tile):
         raise RefusedError("it is no load of a tile of two dimensions by pointers")
-    element, layout = pointed[1], f"#{alias_of(tile)}"
+    operands: list[str | None] = [*load.operands, None, None]
+    pointers, mask, other = operands[:3]
     if other is not None and not _is_zero(listing, other, index):
         raise RefusedError("what is outside of the tensor is not 0, as asynchronous copies fill it")
     readers = list(listing.readers(index))
     if any(listing[reader].name == "ttg.local_alloc" for reader in readers):
         raise RefusedError("the product reads it from shared memory; TMA is what copies it there")
     rows, columns = tile.shape
-    memory = (
-        f"{rows}x{columns}x{element}, {_layout(listing, rows, columns, element)}, #smem, mutable"
-    )
+    layout = f"#{alias_of(tile)}"
+    memory = f"{rows}x{columns}x{pointed[1]}, {_layout(listing, rows, columns, pointed[1])}, "
+    memory += "#smem, mutable"
+    (value,) = load.results
     name = f"{value}_copied"
-    kind = f"tensor<{rows}x{columns}x{tile.element}, {layout}>"
-    indent = " " * (len(listing.lines[index]) - len(listing.lines[index].lstrip()))
-    end = f" loc({load.location})" if load.location else ""
-    masked = f" mask {mask}" if mask else ""
-    masked += f" other {other}" if other else ""
+    masked = (f" mask {mask}" if mask else "") + (f" other {other}" if other else "")
     start = [
         f"{name} = ttg.local_alloc : () -> !ttg.memdesc<{memory}>",
-        f"{name}_token = ttg.async_copy_global_to_local {pointers}, {name}{masked} : {kind} "
-        f"-> <{memory}>",
+        f"{name}_token = ttg.async_copy_global_to_local {pointers}, {name}{masked} : "
+        f"tensor<{rows}x{columns}x{tile.element}, {layout}> -> <{memory}>",
         f"{name}_group = ttg.async_commit_group tokens {name}_token",
     ]
     finish = [
         f"{name}_wait = ttg.async_wait {name}_group {{num = 0 : i32}}",
         f"{value} = ttg.local_load {name} token {name}_wait : !ttg.memdesc<{memory}> "
-        f"-> tensor<{rows}x{columns}x{element}, {layout}>",
+        f"-> tensor<{rows}x{columns}x{pointed[1]}, {layout}>",
     ]
     place = listing.place_before(readers, index)
-    listing.lines[place:place] = [indent + line + end for line in finish]
-    listing.lines[index : index + 1] = [indent + line + end for line in start]
+    listing.lines[place:place] = _like(listing.lines[index], load.location, finish)
+    listing.lines[index : index + 1] = _like(listing.lines[index], load.location, start)
+
+
+def _like(line: str, location: str, operations: list[str]) -> list[str]:
+    """Operations as lines of a line's block, with its location."""
+    indent = line[: len(line) - len(line.lstrip())]
+    end = f" loc({location})" if location else ""
+    return [indent + one + end for one in operations]
 
 
 def _is_zero(listing: Listing, value: str, reader: int) -> bool:
