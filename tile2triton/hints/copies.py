@@ -110,7 +110,7 @@ class CopyHints:
             )
             self._note(name, "none", lacks)
         elif self.instruction == PLAIN:
-            said = "pointers load it; under T.Pipelined, Triton may copy it ahead nevertheless"
+            said = "pointers move it; under T.Pipelined, Triton may load it ahead nevertheless"
             self._note(name, "native", said)
         elif self.instruction in CP_ASYNC and self.match.source.is_tensor:
             anchor, block = self.match.destination.buffer, self.lowering.block_number

@@ -9,7 +9,14 @@ from rewrites.environment import lengths
 from rewrites.facts import Facts, Launch, Tile
 from tile2triton.hints.anchors import chained_with, is_multiplied, products_in
 from tile2triton.hints.mfma_shape import OPTION
-from tile2triton.layouts.warp_policy import NVIDIA_PART, WGMMA_GROUP, shared_out, too_many
+from tile2triton.layouts.warp_policy import (
+    NVIDIA_PART,
+    WGMMA_GROUP,
+    made_by_groups,
+    runs_on_groups,
+    shared_out,
+    too_many,
+)
 from tile2triton.targets import Target, target
 
 Warps = tuple[int, int]
@@ -33,13 +40,13 @@ def settle_policy(
         return "none", "one thread starts tcgen05 products for the whole program"
     if warps == 1:
         return "native", "the program has one warp"
-    has_groups = goal.backend == "cuda" and int(goal.arch) >= 90 and _has_groups(shape, warps)
+    has_groups = goal.backend == "cuda" and int(goal.arch) >= 90 and runs_on_groups(shape, warps)
     part = NVIDIA_PART if goal.backend == "cuda" else _amd_part(shape, launch)
     wanted = shared_out(policy, shape, part, warps, WGMMA_GROUP if has_groups else 1)
     if wanted is None:
         return "none", too_many(shape, part, warps)
     if has_groups:
-        made = {(warps, 1) if is_multiplied(kernel, anchor) else _made_by_groups(shape, warps)}
+        made = {(warps, 1) if is_multiplied(kernel, anchor) else made_by_groups(shape, warps)}
     else:
         made = _made(facts, goal, shape, warps, kernel, anchor)
     if made == {wanted}:
@@ -63,22 +70,6 @@ def _lengths(tile: Tile) -> Shape:
 def _shown(warps: Warps) -> str:
     rows, columns = warps
     return f"{rows} by {columns} parts of the product"
-
-
-def _has_groups(shape: Shape, warps: int) -> bool:
-    """Whether Hopper's wgmma multiplies: groups of four warps, 64 rows at once."""
-    return warps % WGMMA_GROUP == 0 and shape[0] % 64 == 0 and shape[1] % 8 == 0
-
-
-def _made_by_groups(shape: Shape, warps: int) -> Warps:
-    """What Triton does under wgmma: rows as far as they go."""
-    rows, columns = WGMMA_GROUP, 1
-    while rows * columns < warps:
-        if shape[0] > _ROWS * rows:
-            rows *= 2
-        else:
-            columns *= 2
-    return rows, columns
 
 
 def _fitting(parts: int, warps: int) -> int:

@@ -1,9 +1,11 @@
 """Hints that are options of a launch: which of Triton's targets takes each, and in what range."""
 
+import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from rewrites.facts import Facts, Launch
+from tile2triton.hints.registers import least_registers
 from tile2triton.targets import Target, target
 
 # The registers of a multiprocessor, and the most that a thread can name.
@@ -59,9 +61,14 @@ OPTIONS = {
 }
 
 
-def set_option(facts: Facts, launch: Launch, name: str, value: int) -> tuple[str, str]:
+def set_option(
+    facts: Facts, launch: Launch, kernel: ast.FunctionDef, name: str, value: int
+) -> tuple[str, str]:
     """Give a launch an option where its target takes it; what became of it, and the words."""
     refusal = OPTIONS[name].refusal(target(facts.target), launch, value)
+    if not refusal and name == "maxnreg":
+        least = least_registers(kernel, launch, facts)
+        refusal = f"its matrix products take {least} registers a thread" if value < least else ""
     if refusal:
         return "none", refusal
     known = launch.options.setdefault(name, value)

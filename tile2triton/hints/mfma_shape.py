@@ -27,5 +27,5 @@ def settle_size(
         rows, columns = lengths(tile)[-2:]
         return "none", f"the product has {rows} by {columns} elements"
     if products_in(kernel) == 1 and launch.options.get(OPTION, size) == size:
-        return set_option(facts, launch, OPTION, size)
+        return set_option(facts, launch, kernel, OPTION, size)
     return "patch", ""

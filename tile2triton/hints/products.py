@@ -46,7 +46,7 @@ def note_hints(lowering: Lowering, call: ast.Call, arguments: dict[str, ast.expr
 def _annotations(call: ast.Call) -> Iterator[tuple[str, object, ast.expr | None]]:
     """Each of a product's annotations: the call with it alone, its name and its value."""
     for keyword in call.keywords:
-        if keyword.arg != "annotations":
+        if keyword.arg != "annotations" or ast.unparse(keyword.value) == "None":
             continue
         if not isinstance(keyword.value, ast.Dict):
             yield with_option(call, "annotations"), None, None

@@ -66,7 +66,7 @@ def settle(tree: ast.Module, facts: Facts, schedule: Schedule) -> None:
             facts.hint_requests += loop_requests(hint, blocks, kernels, facts)
         else:
             for at in blocks:
-                how, detail = settle_statement(hint, facts.launches[at], facts)
+                how, detail = settle_statement(hint, facts.launches[at], kernels[at], facts)
                 outcome(facts, hint.construct, hint.line, hint.filename, how, detail)
     for request in facts.hint_requests:
         _settle_request(request, kernels[request.block], facts.launches[request.block], facts)
@@ -91,7 +91,7 @@ def _set_schedule(kernels: list[ast.FunctionDef], facts: Facts, schedule: Schedu
             if name in KERNEL_PATCHES:
                 how, detail = ask_for(facts, kernel, name, value, node, construct)
             else:
-                how, detail = set_option(facts, launch, name, value)
+                how, detail = set_option(facts, launch, kernel, name, value)
             note(facts, node, construct, how, detail)
     for key, node in schedule.nodes.items():
         field, _, part = key.partition(".")
@@ -135,7 +135,7 @@ def _settle_request(
     """A launch option, or a patch for a variable that holds what the patch is for."""
     if request.kind in OPTIONS:
         (value,) = (value for _, value in request.arguments if isinstance(value, int))
-        how, detail = set_option(facts, launch, request.kind, value)
+        how, detail = set_option(facts, launch, kernel, request.kind, value)
     else:
         how, detail = settle_patch(request, kernel, launch, facts)
         if how == "patch":

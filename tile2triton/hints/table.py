@@ -36,7 +36,7 @@ GROUPS = (
             HintRow(
                 written="`T.registers(128)` above a kernel",
                 targets="NVIDIA",
-                becomes="`maxnreg=128` at the launch",
+                becomes="`maxnreg=128` at the launch; none where matrix products take more",
             ),
             HintRow(
                 written="`T.subtile(2)` above a kernel",

@@ -33,3 +33,19 @@ def too_many(shape: tuple[int, int], part: tuple[int, int], count: int) -> str:
     """Why there is no way to share the product out."""
     extents, least = ("x".join(map(str, sizes)) for sizes in (shape, part))
     return f"{count} warps cannot share out {extents} in parts of at least {least}"
+
+
+def runs_on_groups(shape: tuple[int, int], warps: int) -> bool:
+    """Whether Hopper's wgmma multiplies: groups of four warps, 64 rows at once."""
+    return warps % WGMMA_GROUP == 0 and shape[0] % 64 == 0 and shape[1] % 8 == 0
+
+
+def made_by_groups(shape: tuple[int, int], warps: int) -> tuple[int, int]:
+    """What Triton does under wgmma: rows as far as they go."""
+    rows, columns = WGMMA_GROUP, 1
+    while rows * columns < warps:
+        if shape[0] > NVIDIA_PART[0] * rows:
+            rows *= 2
+        else:
+            columns *= 2
+    return rows, columns

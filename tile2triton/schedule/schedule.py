@@ -153,7 +153,7 @@ class Schedule:
         keywords: Mapping[str, Any] = {}
         if isinstance(value, Mapping):
             keywords = value
-        elif key in ("recompute", "persistent", "swap_ab") and value is True:
+        elif key in ("recompute", "persistent", "swap_ab", "direct_to_lds") and value is True:
             pass
         elif key == "split":
             arguments = tuple(value)

@@ -90,6 +90,11 @@ class Listing:
         self.defined[name] = meaning
         return name
 
+    def require_shared_memory(self) -> None:
+        """Name what types of shared memory name, in a module that has had none."""
+        if "smem" not in self.aliases:
+            self.defined["#smem"] = "#ttg.shared_memory"
+
     def place_before(self, readers: list[int], index: int) -> int:
         """The last line of a line's own block in front of all that reads it, and of any block."""
         depth = self._depth(index)

@@ -46,6 +46,7 @@ def _copy(listing: Listing, index: int) -> None:
     readers = list(listing.readers(index))
     if any(listing[reader].name == "ttg.local_alloc" for reader in readers):
         raise RefusedError("the product reads it from shared memory; TMA is what copies it there")
+    listing.require_shared_memory()
     rows, columns = tile.shape
     layout = f"#{alias_of(tile)}"
     memory = f"{rows}x{columns}x{pointed[1]}, {_layout(listing, rows, columns, pointed[1])}, "
