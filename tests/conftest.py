@@ -1,11 +1,14 @@
 """Options and fixtures that all tests share: golden files, devices, poisoned memory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 
 import pytest
 import torch
 
 from tests.warm_process import WarmFamily
+from tile2triton import compile_pool
+from tile2triton.compile_process import CompileProcess
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -30,6 +33,14 @@ def warm_processes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     if "cold" not in request.keywords:
         monkeypatch.setattr("tile2triton.worker_process.Family", WarmFamily)
         monkeypatch.setattr("tile2triton.checking.supervise.Family", WarmFamily)
+
+
+@pytest.fixture(scope="module")
+def one_compiler() -> Iterator[None]:
+    """Importing Triton takes longer than compiling: one process serves all tests of a file."""
+    with CompileProcess() as process, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compile_pool, "CompileProcess", lambda: nullcontext(process))
+        yield
 
 
 @pytest.fixture

@@ -34,6 +34,7 @@ def product(
     M=128,
     stages=2,
     annotations=None,
+    statement=None,
     **loop,
 ):
     """A matrix product whose kernel has these hints."""
@@ -53,6 +54,8 @@ def product(
                 c = T.alloc_fragment((64, 64), "float32")
                 if layout is not None:
                     T.annotate_layout({b: layout(b)})
+                if statement is not None:
+                    statement()
                 T.clear(c)
                 for k in T.Pipelined(T.ceildiv(K, tile), num_stages=stages, **loop):
                     T.copy(A[by * 64, k * tile], a, **copies)

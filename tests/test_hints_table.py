@@ -4,6 +4,12 @@ import inspect
 
 import pytest
 
+from tests import (  # noqa: F401 (they set down what they prove)
+    test_hints_compile,
+    test_hints_compile_copies,
+    test_hints_compile_products,
+)
+from tests.proofs import PROVED, ROWS, claimed, proved
 from tile2triton.hints.launch_options import OPTIONS
 from tile2triton.hints.patch_kinds import patch_kinds
 from tile2triton.hints.table import GROUPS
@@ -13,7 +19,6 @@ from tile2triton.ops.gemm import gemm
 from tile2triton.ops.loops import Parallel, Pipelined
 from tile2triton.schedule.hints import BY_NAME
 
-ROWS = [row for group in GROUPS for row in group.rows]
 WRITTEN = " ".join(row.written for row in ROWS) + " ".join(group.note for group in GROUPS)
 BECOMES = " ".join(row.becomes for row in ROWS)
 # What these operators need to know is no hint.
@@ -51,3 +56,12 @@ def test_patches_of_hints_are_kinds_of_patches():
     of_hints |= {"mma_version", "direct_to_lds", "mfma_shape"}
     assert all(f"`{kind}`" in BECOMES for kind in of_hints)
     assert patch_kinds() & of_hints
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.written)
+def test_every_row_is_proved_on_the_targets_that_it_names(row):
+    assert claimed(row) <= proved(row)
+
+
+def test_every_proof_is_of_a_row():
+    assert all(any(part in row.written for row in ROWS) for part in PROVED)
