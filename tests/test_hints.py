@@ -35,6 +35,7 @@ def product(
     stages=2,
     annotations=None,
     statement=None,
+    dtype="float16",
     **loop,
 ):
     """A matrix product whose kernel has these hints."""
@@ -44,13 +45,13 @@ def product(
     def made(N=64, K=96, tile=32):
         @T.prim_func
         def main(
-            A: T.Tensor((M, K), "float16"),
-            B: T.Tensor((K, N), "float16"),
+            A: T.Tensor((M, K), dtype),
+            B: T.Tensor((K, N), dtype),
             C: T.Tensor((M, N), "float32"),
         ):
             with T.Kernel(T.ceildiv(N, 64), T.ceildiv(M, 64), threads=threads) as (bx, by):
-                a = T.alloc_shared((64, tile), "float16")
-                b = T.alloc_shared((tile, 64), "float16")
+                a = T.alloc_shared((64, tile), dtype)
+                b = T.alloc_shared((tile, 64), dtype)
                 c = T.alloc_fragment((64, 64), "float32")
                 if layout is not None:
                     T.annotate_layout({b: layout(b)})

@@ -4,11 +4,22 @@ There each product on matrix units stands between conversions of its own, into i
 it, so that its layout may differ from that of others.
 """
 
+from collections.abc import Iterator
+
 from .listing import Listing, layout_of
 from .patching import RefusedError
 
 PRODUCTS = ("tt.dot", "ttng.warp_group_dot")
 _CONVERSION = "ttg.convert_layout"
+_CASTS = (
+    "tt.fp_to_fp",
+    "arith.extf",
+    "arith.truncf",
+    "arith.extsi",
+    "arith.trunci",
+    "arith.sitofp",
+    "arith.fptosi",
+)
 
 
 def layout_meaning(listing: Listing, index: int) -> str:
@@ -30,16 +41,30 @@ def set_layout(listing: Listing, index: int, meaning: str) -> None:
 
 
 def _conversions(listing: Listing, index: int) -> list[int]:
-    """The lines that bring the operands into the product's layout, and its result out of it."""
-    found = []
+    """The lines that bring the operands into the product's layout, and its result out of it.
+
+    Between may stand casts: where a unit has no product of the elements' own type.
+    """
+    found: list[int] = []
     for value in listing[index].operands[:3]:
-        source = listing.definition(value, index)
-        if source is not None and listing[source].name == _CONVERSION:
-            if list(listing.readers(source)) != [index]:
+        reader, source = index, listing.definition(value, index)
+        passed: list[int] = []
+        while source is not None and listing[source].name in (*_CASTS, _CONVERSION):
+            if list(listing.readers(source)) != [reader]:
                 raise RefusedError("an operand's conversion is read by more than the product")
-            found.append(source)
-    for reader in listing.readers(index):
-        if listing[reader].name != _CONVERSION:
-            raise RefusedError("the result is read by more than conversions")
-        found.append(reader)
+            passed.append(source)
+            if listing[source].name == _CONVERSION:
+                found += passed
+                break
+            reader, source = source, listing.definition(listing[source].operands[0], source)
+    found += _conversions_behind(listing, index)
     return found
+
+
+def _conversions_behind(listing: Listing, index: int) -> Iterator[int]:
+    for reader in listing.readers(index):
+        if listing[reader].name in _CASTS:
+            yield from _conversions_behind(listing, reader)
+        elif listing[reader].name != _CONVERSION:
+            raise RefusedError("the result is read by more than conversions")
+        yield reader

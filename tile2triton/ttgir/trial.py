@@ -19,6 +19,7 @@ from ..targets import TARGETS
 from ..worker_process import WorkerProcess
 from .outcome import Outcome
 from .patching import Request
+from .printed_errors import place, printed_since, reason
 from .registry import package_digest
 
 WORKER = "tile2triton.ttgir.trial_worker"
@@ -48,8 +49,8 @@ def try_patches(text: str, requests: Sequence[Request], target: Any, options: An
         with _compiler(text, target, options) as ask:
             outcome = settle(ask, requests, _shared_memory(target))
     except OSError as error:
-        reason = f"no other process could be started to try it: {error}"
-        return Outcome((), dict.fromkeys(range(len(requests)), reason))
+        why = f"no other process could be started to try it: {error}"
+        return Outcome((), dict.fromkeys(range(len(requests)), why))
     if outcome.before:
         # Else the kernel itself did not compile, or not in time; another day it may.
         with suppress(OSError):
@@ -62,8 +63,8 @@ def settle(ask: Ask, requests: Sequence[Request], shared_memory: int) -> Outcome
     """Leave out one request after the other, until the kernel compiles with the rest."""
     before = ask(())
     if "error" in before:
-        reason = f"the kernel does not compile without it either: {before['error']}"
-        return Outcome((), dict.fromkeys(range(len(requests)), reason))
+        why = f"the kernel does not compile without it either: {before['error']}"
+        return Outcome((), dict.fromkeys(range(len(requests)), why))
     kept = list(enumerate(requests))
     refused: dict[int, str] = {}
 
@@ -115,7 +116,7 @@ def _compiler(text: str, target: Any, options: Any) -> Iterator[Ask]:
         def ask(requests: Sequence[Request]) -> dict[str, Any]:
             answer = process.ask(question(requests), float(PATCH_SECONDS.value))
             if "error" in answer:
-                answer["error"] = _with_diagnostics(answer["error"], answer.get("messages", ""))
+                answer["error"] = reason(answer["error"], answer.get("messages", ""))
             return answer
 
         yield ask
@@ -124,16 +125,11 @@ def _compiler(text: str, target: Any, options: Any) -> Iterator[Ask]:
 def _answered_here(question: dict[str, Any]) -> dict[str, Any]:
     from .trial_worker import compile_patched
 
+    start = place()
     try:
         return compile_patched(question)
     except Exception as error:
-        return {"error": f"{type(error).__name__}: {error}"}
-
-
-def _with_diagnostics(error: str, messages: str) -> str:
-    told = [line.strip() for line in messages.splitlines()]
-    told = [line for line in told if "error:" in line or "Assertion" in line]
-    return "; ".join([error, *(line[:200] for line in told[:1])])
+        return {"error": reason(f"{type(error).__name__}: {error}", printed_since(start))}
 
 
 def _shared_memory(target: Any) -> int:
