@@ -26,8 +26,8 @@ class Schedule:
     programs: int | None = None
     # In how many parts a result tile is stored.
     subtiles: int | None = None
-    # Whether transposes of products are computed; None leaves it to the target.
-    swap_ab: bool | None = None
+    # Whether transposes of products are computed.
+    swap_ab: bool = False
     # Whether matrix products may be computed again for each tile that needs them.
     recompute: bool = False
     # Options of the launch, by Triton's names.
@@ -50,7 +50,7 @@ class Schedule:
             swizzle=defaults.swizzle if self.swizzle is None else self.swizzle,
             programs=defaults.programs if self.programs is None else self.programs,
             subtiles=defaults.subtiles if self.subtiles is None else self.subtiles,
-            swap_ab=defaults.swap_ab if self.swap_ab is None else self.swap_ab,
+            swap_ab=defaults.swap_ab or self.swap_ab,
             recompute=defaults.recompute or self.recompute,
             options={**defaults.options, **self.options},
             nodes={**defaults.nodes, **self.nodes},

@@ -4,7 +4,7 @@ Hopper's wgmma reads its first factor from registers or shared memory, and its s
 shared memory only. A second factor that is computed, such as unpacked weights, would have to be
 stored there in every turn of a loop: as the first factor of (bᵀ aᵀ) it stays where it is.
 
-before:
+before with swap_ab=1:
     def k(A: T.Tensor((64, 512), "float16"), B: T.Tensor((512, 64), "float16"), C: T.Tensor((64, 64), "float16")):
         with T.Kernel(1, threads=128) as bx:
             a = T.alloc_shared((64, 64), "float16")
@@ -44,20 +44,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rewrites.dtypes import bits
-from rewrites.environment import Names, lengths
+from rewrites.environment import Names
 from rewrites.facts import Facts, Tile
 from rewrites.quote import copy_tree, literal, place, stmts
 from rewrites.tree import base_name, blocks_of, function_of, names_in, operator_call, walk
 
-# Rows that a group of four warps computes: fewer take other instructions.
-GROUP_ROWS = 64
 _EXCHANGED = {"FullRow": "FullCol", "FullCol": "FullRow"}
 
 
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
-    """Exchange the factors of products that a schedule or the target asks for."""
-    wanted = facts.schedule.swap_ab
-    if wanted is False or facts.target != "cuda:90":
+    """Exchange the factors of products where the schedule asks for it."""
+    if not facts.schedule.swap_ab or facts.target != "cuda:90":
         return tree
     names = Names.of(tree, facts)
     for block in function_of(tree).body:
@@ -86,10 +83,9 @@ def _accumulators(
             continue
         firsts = {base_name(sides["A"]) or "" for sides in found}
         seconds = {base_name(sides["B"]) or "" for sides in found}
-        is_wide = min(lengths(tile)) >= GROUP_ROWS or facts.schedule.swap_ab is True
         if not all(_is_readable(sides, facts) for sides in found):
             continue
-        if is_wide and firsts <= loaded - computed and seconds <= computed - loaded:
+        if firsts <= loaded - computed and seconds <= computed - loaded:
             yield accumulator
 
 

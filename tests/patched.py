@@ -49,6 +49,7 @@ def emitted(kernel: CompiledKernel, patches: Sequence[Patch] = ()) -> tuple[str,
     """The text of a kernel that asks for patches, and its facts."""
     program = kernel.program
     facts = Facts(**{name: copy.copy(value) for name, value in vars(program.facts).items()})
+    facts.schedule = kernel.lowered_facts.schedule
     tree = lower(Program(program.tree, facts), kernel.target)
     facts.patches = list(patches)
     return emit(tree, facts), facts

@@ -50,6 +50,7 @@ def dequantized_kernel(
     pid_m, pid_n = tile_of(tl.program_id(0), M, N, BLOCK_M, BLOCK_N, 8)
     columns = pid_n * BLOCK_N + tl.arange(0, BLOCK_N)
     scales_ptr += columns * (K // GROUP)
+    never = tl.program_id(0) // tl.num_programs(0) == 1
     acc = tl.zeros((BLOCK_N, BLOCK_M) if LEFT else (BLOCK_M, BLOCK_N), tl.float32)
     for k in range(0, K, BLOCK_K):
         a = a_desc.load([pid_m * BLOCK_M, k])
@@ -60,6 +61,9 @@ def dequantized_kernel(
         w = tl.interleave(low, high)
         if LEFT:
             acc = tl.dot(w, a.T, acc)
+            # Makes Triton wait before `w` changes: https://github.com/triton-lang/triton/issues/9433
+            if never:
+                acc = tl.zeros_like(acc)
         else:
             acc = tl.dot(a, w.T, acc)
     if LEFT:

@@ -70,6 +70,7 @@ def scan_kernel(
     rows = m + tl.arange(0, BLOCK_M)
     sums_m = tl.load(sums_ptr + rows) * LOG2_E
 
+    never = tl.program_id(0) // tl.num_programs(0) == 1
     c = c_desc.load([batch, chunk * CHUNK + m, group, 0]).reshape(BLOCK_M, STATE)
     states = states_desc.load([((batch * chunks + chunk) * heads + head) * DIM + n, 0])
     acc = tl.dot(c, states.T) * tl.exp2(sums_m)[:, None]
@@ -83,6 +84,9 @@ def scan_kernel(
         weights = cb * (tl.exp2(sums_m[:, None] - sums_k[None, :]) * dt[None, :])
         weights = tl.where(rows[:, None] >= columns[None, :], weights, 0.0)
         acc = tl.dot(weights.to(x.dtype), x, acc)
+        # Makes Triton wait before `weights` changes: triton-lang/triton#9433.
+        if never:
+            acc = tl.zeros_like(acc)
     token = chunk * CHUNK + m
     own = own_desc.load([batch, token, head, n]).reshape(BLOCK_M, BLOCK_N)
     acc += own * tl.load(d_ptr + head)
@@ -159,6 +163,7 @@ def state_kernel(
     sums_ptr += per_head
     dt_ptr += per_head
     last = tl.load(sums_ptr + CHUNK - 1) * LOG2_E
+    never = tl.program_id(0) // tl.num_programs(0) == 1
     acc = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
     for k in range(0, CHUNK, BLOCK_K):
         rows = k + tl.arange(0, BLOCK_K)
@@ -168,6 +173,9 @@ def state_kernel(
         dt = tl.load(dt_ptr + rows)
         weights = tl.exp2(last - sums) * dt
         acc = tl.dot((x.T * weights[None, :]).to(x.dtype), b, acc)
+        # Makes Triton wait before the first factor changes: triton-lang/triton#9433.
+        if never:
+            acc = tl.zeros_like(acc)
     row = ((batch * chunks + chunk) * heads + head) * DIM + m
     states_desc.store([row, n], acc.to(states_desc.dtype))
 

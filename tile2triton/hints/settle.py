@@ -100,7 +100,7 @@ def _set_schedule(kernels: list[ast.FunctionDef], facts: Facts, schedule: Schedu
             note(facts, node, f"T.subtile({schedule.subtiles})", how, detail)
         elif field == "swap_ab":
             how, detail = _swap_ab(facts)
-            note(facts, node, f"T.swap_ab({schedule.swap_ab})", how, detail)
+            note(facts, node, "T.swap_ab()", how, detail)
         elif field in _FOLLOWED:
             said = getattr(schedule, field)
             value = said[part] if part else said
@@ -119,9 +119,7 @@ def _subtiles(facts: Facts) -> tuple[str, str]:
 
 
 def _swap_ab(facts: Facts) -> tuple[str, str]:
-    """What became of products whose transposes are to be computed, or not."""
-    if facts.schedule.swap_ab is False:
-        return "native", "products are computed as they are written"
+    """What became of products whose transposes are to be computed."""
     if facts.swapped:
         return "native", f"`{'`, `'.join(facts.swapped)}` by transposes"
     if facts.target != "cuda:90":

@@ -47,11 +47,11 @@ GROUPS = (
                 ),
             ),
             HintRow(
-                written="`T.swap_ab()`, `T.swap_ab(False)` above a kernel",
+                written="`T.swap_ab()` above a kernel",
                 targets="sm_90",
                 becomes=(
-                    "`tl.dot(b.T, a.T, c_transposed)`: what is computed stays in registers. So are "
-                    "products of large tiles with a loaded first and a computed second factor"
+                    "`tl.dot(b.T, a.T, c_transposed)` where b is computed and a loaded: b stays in "
+                    "registers"
                 ),
             ),
             HintRow(

@@ -44,11 +44,10 @@ def subtile(parts: Any) -> Any:
     """Tiles that TMA stores are stored in so many parts, which need less shared memory at once."""
 
 
-def swap_ab(wanted: Any = True) -> Any:
-    """The transposes of products are computed, so that what is made in registers stays there.
+def swap_ab() -> Any:
+    """The transposes of products are computed whose second factor is made in registers.
 
-    Hopper reads only the first factor of a product from there. Without the annotation, that is so
-    where each product of a large tile has a loaded first factor and a computed second one.
+    Hopper reads no other than the first factor of a product from there.
     """
 
 
@@ -198,10 +197,8 @@ def _read_subtile(parts: Any) -> dict[str, Any]:
     return {"subtiles": number}
 
 
-def _read_swap_ab(wanted: Any = True) -> dict[str, Any]:
-    if not isinstance(wanted, bool):
-        raise WrongHintError(f"it is wanted or not, {wanted!r} is neither", "write T.swap_ab()")
-    return {"swap_ab": wanted}
+def _read_swap_ab() -> dict[str, Any]:
+    return {"swap_ab": True}
 
 
 def _read_split(axis: Any, parts: Any) -> dict[str, Any]:
