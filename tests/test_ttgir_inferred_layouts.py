@@ -66,7 +66,7 @@ def test_tiles_meet_in_fewer_banks(make, target: str) -> None:
 @pytest.mark.parametrize(
     ("kernel", "reason"),
     [
-        (product("cuda:90"), "TMA of sm_90 read layouts of their own"),
+        (product("cuda:90"), "TMA from Hopper on read layouts of their own"),
         (product("cuda:80"), "no tile has a layout that costs less"),
         (product("hip:gfx942"), "no tile has a layout that costs less"),
     ],

@@ -134,7 +134,7 @@ def test_first_operand_is_turned_too() -> None:
 @pytest.mark.compile
 @pytest.mark.parametrize(
     ("target", "reason"),
-    [("cuda:80", "as they lie on sm_80"), ("cuda:90", "found 0 of 1 loads of `B_shared`")],
+    [("cuda:80", "as they lie but on Hopper"), ("cuda:90", "found 0 of 1 loads of `B_shared`")],
 )
 def test_operands_that_are_not_turned_say_so(target: str, reason: str) -> None:
     with pytest.raises(BlockedError, match=reason):

@@ -17,6 +17,7 @@ from tile2triton.layouts.warp_policy import (
     shared_out,
     too_many,
 )
+from tile2triton.patch_targets import refusal
 from tile2triton.targets import Target, target
 
 Warps = tuple[int, int]
@@ -36,8 +37,9 @@ def settle_policy(
     if tile is None or tile.rank < 2:
         return "none", f"`{anchor}` is no tile that Triton multiplies into by itself"
     shape = _lengths(tile)
-    if goal.backend == "cuda" and int(goal.arch) >= 100:
-        return "none", "one thread starts tcgen05 products for the whole program"
+    reason = refusal("gemm_warps", goal, {})
+    if reason:
+        return "none", reason
     if warps == 1:
         return "native", "the program has one warp"
     has_groups = goal.backend == "cuda" and int(goal.arch) >= 90 and runs_on_groups(shape, warps)

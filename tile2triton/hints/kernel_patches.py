@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rewrites.facts import Facts, Patch
 from tile2triton.hints.anchors import anchors_of, products_in
+from tile2triton.patch_targets import refusal
 from tile2triton.targets import Target, target
 
 
@@ -13,23 +14,23 @@ from tile2triton.targets import Target, target
 class KernelPatch:
     """One annotation: `argument` is what its number is called, "" where it has none.
 
-    `refusal` says why a kernel on a target does not take it, or nothing where it does.
+    `lack` says what a kernel lacks for it, or nothing.
     """
 
     kind: str
     argument: str
-    refusal: Callable[[Target, ast.FunctionDef], str]
+    lack: Callable[[ast.FunctionDef], str]
+
+    def refusal(self, goal: Target, kernel: ast.FunctionDef) -> str:
+        """Why a kernel on a target does not take it; "" where it does."""
+        return refusal(self.kind, goal, {}) or self.lack(kernel)
 
 
-def _mma_version(goal: Target, kernel: ast.FunctionDef) -> str:
-    if goal.name != "cuda:90":
-        return "only Hopper has matrix instructions of two kinds that Triton makes"
+def _mma_version(kernel: ast.FunctionDef) -> str:
     return "" if products_in(kernel) else "the kernel has no matrix products"
 
 
-def _direct_to_lds(goal: Target, kernel: ast.FunctionDef) -> str:
-    if goal.backend != "hip":
-        return "loads that run ahead are asynchronous copies by themselves"
+def _direct_to_lds(kernel: ast.FunctionDef) -> str:
     loads = [one for found in anchors_of(kernel).values() for one in found]
     if any(one.kind != "dot" and one.runs_ahead for one in loads):
         return ""
@@ -50,9 +51,9 @@ def ask_for(
 ) -> tuple[str, str]:
     """Ask for a patch where it is legal; what became of the annotation, and the words for it."""
     row = KERNEL_PATCHES[name]
-    refusal = row.refusal(target(facts.target), kernel)
-    if refusal:
-        return "none", refusal
+    reason = row.refusal(target(facts.target), kernel)
+    if reason:
+        return "none", reason
     line, filename = getattr(node, "lineno", 0), getattr(node, "filename", "")
     said = ((row.argument, value),) if row.argument else ()
     facts.patches.append(Patch(row.kind, "", kernel.name, construct, line, said, filename))

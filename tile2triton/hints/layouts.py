@@ -12,7 +12,8 @@ from rewrites.facts import Argument, Facts, HintRequest, WrittenHint
 from rewrites.hint_notes import outcome
 from rewrites.tree import names_in
 from tile2triton.hints.anchors import product_calls
-from tile2triton.targets import Target, target
+from tile2triton.patch_targets import refusal
+from tile2triton.targets import target
 
 # Makers of layouts that permute rows of so many bytes, as Triton does where matrix units read.
 _SWIZZLES = {
@@ -74,25 +75,13 @@ def _settled(
         return "none", shown.reason, None
     if shown.kind == "swizzled" and not shown.arguments:
         return "native", "Triton swizzles what matrix units read by itself", shown
-    refusal = _refusal(target(facts.target), shown, facts)
-    return ("none", refusal, None) if refusal else ("patch", "", shown)
+    reason = refusal("shared_layout", target(facts.target), {"kind": shown.kind})
+    return ("none", reason, None) if reason else ("patch", "", shown)
 
 
 def _is_multiplied(kernel: ast.FunctionDef, name: str) -> bool:
     calls = product_calls(kernel)
     return any(name in names_in(operand) for call in calls for operand in call.args[:2])
-
-
-def _refusal(goal: Target, shown: Shown, facts: Facts) -> str:
-    """Why the target cannot have the layout; "" where it can be tried."""
-    is_nvidia = goal.backend == "cuda"
-    if is_nvidia and shown.kind == "padded":
-        return "NVIDIA's asynchronous copies and ldmatrix take no padded rows"
-    if is_nvidia and int(goal.arch) >= 90 and shown.kind in ("linear", "none"):
-        return "matrix units from Hopper on read rows swizzled by 32, 64 or 128 bytes only"
-    if not is_nvidia and shown.kind in ("linear", "swizzled"):
-        return "on AMD, Triton swizzles by its own pattern, or pads"
-    return ""
 
 
 def recognised(layout: Any, shape: Sequence[int], width: int) -> Shown:

@@ -6,6 +6,7 @@ from rewrites.environment import lengths
 from rewrites.facts import Argument, Facts, Launch
 from tile2triton.hints.anchors import products_in
 from tile2triton.hints.launch_options import set_option
+from tile2triton.patch_targets import refusal
 from tile2triton.targets import target
 
 OPTION = "matrix_instr_nonkdim"
@@ -16,8 +17,9 @@ def settle_size(
     size: Argument, anchor: str, kernel: ast.FunctionDef, launch: Launch, facts: Facts
 ) -> tuple[str, str]:
     """An option of the launch where that is of this product only, else a patch, or why neither."""
-    if target(facts.target).backend != "hip":
-        return "none", "NVIDIA's matrix instructions have sizes of their own"
+    reason = refusal("mfma_shape", target(facts.target), {})
+    if reason:
+        return "none", reason
     tile = facts.tiles.get(anchor)
     if not isinstance(size, int) or size not in SIZES:
         return "none", f"matrix cores compute tiles of 16 by 16 or 32 by 32, not {size!r}"

@@ -7,6 +7,7 @@ from tile2triton.hints.anchors import Anchor, anchors_of
 from tile2triton.hints.gemm_warps import settle_policy
 from tile2triton.hints.mfma_shape import settle_size
 from tile2triton.hints.sites import OF_PRODUCTS, meant_by
+from tile2triton.patch_targets import generation, refusal
 from tile2triton.targets import target
 
 
@@ -39,13 +40,11 @@ def _settled(
         return settle_size(dict(request.arguments)["size"], request.anchor, kernel, launch, facts)
     if request.kind == "async_outside_loop" and any(one.loop for one in found):
         return _asynchronous_in_loop(found, target(facts.target).backend == "cuda")
-    if request.kind in _NOT_ON_AMD and target(facts.target).backend != "cuda":
-        return "none", _NOT_ON_AMD[request.kind]
     goal = target(facts.target)
-    has_wgmma = goal.backend == "cuda" and int(goal.arch) >= 90
-    if request.kind == "pipeline_schedule" and has_wgmma and int(goal.arch) >= 100:
-        return "none", "Triton makes its own schedule of tcgen05 products"
-    if request.kind == "shared_layout" and not has_wgmma and not _run_ahead(found):
+    reason = refusal(request.kind, goal, dict(request.arguments))
+    if reason:
+        return "none", reason
+    if request.kind == "shared_layout" and generation(goal) < 9 and not _run_ahead(found):
         return "none", "its loads do not run ahead in a loop, so that they pass by registers"
     is_by_tma = all(one.kind == "descriptor" for one in found)
     if request.kind == "async_outside_loop" and is_by_tma:
@@ -64,10 +63,3 @@ def _asynchronous_in_loop(found: list[Anchor], is_nvidia: bool) -> tuple[str, st
     if is_nvidia:
         return "native", "its loop has stages, so that Triton copies it ahead"
     return "native", "its loop has stages, so that Triton loads it ahead; cp.async is NVIDIA's"
-
-
-_NOT_ON_AMD = {
-    "load_latency": "Triton gives all loads of a loop the same number of stages on AMD",
-    "pipeline_schedule": "Triton makes its own schedule of a loop on AMD: num_stages is all",
-    "async_outside_loop": "outside of loops, Triton loads through registers on AMD",
-}

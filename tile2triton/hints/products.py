@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from rewrites.hint_notes import note, request, with_option
 from rewrites.lowering import Lowering
 from rewrites.tree import base_name
+from tile2triton.layouts.warp_policy import POLICIES
 from tile2triton.ops.static import static_value
 
-POLICIES = ("Square", "FullRow", "FullCol")
 # An annotation of AMD's matrix instructions for one product, and the patch that it may become.
 SIZE, KIND = "matrix_instruction", "mfma_shape"
 

@@ -2,6 +2,7 @@
 
 import math
 
+POLICIES = ("Square", "FullRow", "FullCol")
 # The least part of a product that a warp computes under mma.sync and wgmma.
 NVIDIA_PART = (16, 8)
 # The warps that multiply together under wgmma, and have 64 rows between them.

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..patch_targets import generation
+
 # Triton's bindings are not typed.
 Module = Any
 
@@ -58,8 +60,7 @@ class Chip:
 
     @property
     def generation(self) -> int:
-        """8 for sm_80, 10 for sm_100; 0 for AMD's chips."""
-        return self.arch // 10 if isinstance(self.arch, int) else 0
+        return generation(self)
 
     def __str__(self) -> str:
         return f"sm_{self.arch}" if self.is_nvidia else str(self.arch)
@@ -120,8 +121,8 @@ class PassEdit:
 class Kind:
     """A row of `PATCHES`: which edits a request means on a chip.
 
-    `edits` raises `RefusedError` where the chip, or Triton, has no such thing. `arguments` are the
-    names of arguments that it takes.
+    `edits` is asked for the chips that `patch_targets` allows, and raises `RefusedError` where
+    Triton has no such thing. `arguments` are the names of those that it takes.
     """
 
     name: str

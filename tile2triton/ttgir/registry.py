@@ -13,7 +13,13 @@ from .hook import require_hook
 from .patching import Request
 
 # The packages and modules whose code decides what a patch does.
-_DECIDING = ("ttgir/**/*.py", "ttgir_text/**/*.py", "layouts/**/*.py", "sites.py")
+_DECIDING = (
+    "ttgir/**/*.py",
+    "ttgir_text/**/*.py",
+    "layouts/**/*.py",
+    "sites.py",
+    "patch_targets.py",
+)
 # The requests of each patched kernel, by the name of its entry function in compiled code.
 REQUESTS: dict[str, tuple[Request, ...]] = {}
 

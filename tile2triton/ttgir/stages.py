@@ -9,6 +9,7 @@ from typing import Any
 import triton
 
 from ..patch_metadata import KEY
+from ..patch_targets import refusal
 from .anchors import count_operations, move_names, name_sites
 from .outcome import Outcome
 from .patches import KINDS
@@ -116,6 +117,9 @@ def edits_of(request: Request, chip: Chip) -> tuple[Edit | PassEdit, ...]:
     unknown = request.arguments.keys() - set(kind.arguments)
     if unknown:
         raise BlockedError(request, f"the patch `{kind.name}` takes no `{min(unknown)}`")
+    reason = refusal(kind.name, chip, request.arguments)
+    if reason:
+        raise BlockedError(request, reason)
     try:
         return kind.edits(request, chip)
     except RefusedError as error:

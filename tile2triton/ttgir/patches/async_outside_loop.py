@@ -16,8 +16,6 @@ _ZERO = re.compile(r" dense<(0|0\.0+e\+00|false)>")
 
 def edits(request: Request, chip: Chip) -> tuple[Edit, ...]:
     """Behind the pipeline, only loads outside of loops, or without stages, are left."""
-    if not chip.is_nvidia:
-        raise RefusedError(f"Triton loads through registers outside of loops on {chip}")
 
     def run(module: Module, site: Site) -> str:
         listing = Listing(module)

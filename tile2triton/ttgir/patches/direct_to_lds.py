@@ -11,16 +11,11 @@ from triton._C import libtriton
 
 from ..patching import Chip, Kind, PassEdit, RefusedError, Request, Site, Step, expect
 
-CHIPS = ("gfx942", "gfx950")
 _COALESCE = "add_coalesce_async_copy"
 
 
 def edits(request: Request, chip: Chip) -> tuple[PassEdit, ...]:
     """The pass that pipelines loops is told so, and one behind it brings the loads in shape."""
-    if chip.is_nvidia:
-        raise RefusedError(f"loads that run ahead are asynchronous copies on {chip} by themselves")
-    if chip.arch not in CHIPS:
-        raise RefusedError(f"it is for {' and '.join(CHIPS)}, not for {chip}")
     return (PassEdit(partial(_load_directly, request, chip)),)
 
 

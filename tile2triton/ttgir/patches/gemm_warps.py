@@ -6,12 +6,11 @@ takes rows.
 
 import re
 
-from ...layouts.warp_policy import NVIDIA_PART, WGMMA_GROUP, shared_out, too_many
+from ...layouts.warp_policy import NVIDIA_PART, POLICIES, WGMMA_GROUP, shared_out, too_many
 from ..listing import Listing, shape_of
 from ..patching import Chip, Edit, Kind, Module, RefusedError, Request, Site, expect
 from ..products import PRODUCTS, layout_meaning, set_layout
 
-POLICIES = ("FullRow", "FullCol", "Square")
 _WARPS = re.compile(r"warpsPerCTA = \[(\d+), (\d+)\]")
 _SHAPE = re.compile(r"instrShape = \[(\d+), (\d+)(, \d+)?\]")
 
@@ -21,8 +20,6 @@ def edits(request: Request, chip: Chip) -> tuple[Edit, ...]:
     policy = request.arguments.get("policy")
     if policy not in POLICIES:
         raise RefusedError(f"a policy is one of {', '.join(POLICIES)}, found {policy!r}")
-    if chip.generation >= 10:
-        raise RefusedError(f"one warp starts a product for the whole program on {chip}")
 
     def run(module: Module, site: Site) -> str:
         listing = Listing(module)

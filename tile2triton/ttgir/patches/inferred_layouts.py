@@ -18,8 +18,6 @@ _WORTH = 1.25
 
 def edits(request: Request, chip: Chip) -> tuple[Edit, ...]:
     """Where units of their own read shared memory, the layouts are those that they take."""
-    if chip.generation >= 9:
-        raise RefusedError(f"matrix units and TMA of {chip} read layouts of their own")
     target = f"{'cuda' if chip.is_nvidia else 'hip'}:{chip.arch}"
 
     def run(module: Module, site: Site) -> str:

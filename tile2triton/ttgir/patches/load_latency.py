@@ -12,8 +12,6 @@ MOST_STAGES = 16
 
 def edits(request: Request, chip: Chip) -> tuple[Edit, ...]:
     """Triton says of every load that it copies ahead how far; of this one, it is said anew."""
-    if not chip.is_nvidia:
-        raise RefusedError(f"Triton gives all loads of a loop the same number of stages on {chip}")
     stages = request.arguments.get("stages", 1)
     if not 1 <= stages <= MOST_STAGES:
         raise RefusedError(f"a load has 1 to {MOST_STAGES} stages, found {stages}")

@@ -15,8 +15,6 @@ def edits(request: Request, chip: Chip) -> tuple[Edit, ...]:
     """While instructions are chosen, the module is for Ampere."""
     if request.arguments.get("version") != 2:
         raise RefusedError("what can be chosen is version 2, mma.sync")
-    if chip.generation != 9:
-        raise RefusedError(f"there is one kind of matrix instructions on {chip}")
     return (
         Edit("before:add_accelerate_matmul", partial(_name_ampere, request)),
         Edit("after:add_accelerate_matmul", partial(_name_chip, chip)),

@@ -18,10 +18,6 @@ _WGMMA = "ttng.warp_group_dot"
 
 def edits(request: Request, chip: Chip) -> tuple[Edit, ...]:
     """Behind Triton's own schedule, every operation of the loop gets another one."""
-    if not chip.is_nvidia:
-        raise RefusedError(f"Triton has one schedule for loops on {chip}, which stages deepen only")
-    if chip.generation >= 10:
-        raise RefusedError(f"Triton has a schedule of its own for products on {chip}")
     wanted = _places(request)
 
     def run(module: Module, site: Site) -> None:

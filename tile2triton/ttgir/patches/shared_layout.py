@@ -32,14 +32,8 @@ def edits(request: Request, chip: Chip) -> tuple[Edit, ...]:
         raise RefusedError(f"a layout is one of {', '.join(LAYOUTS)}, found {kind!r}")
     if kind == "swizzled" and request.arguments.get("bytes") not in _WIDTHS:
         raise RefusedError("rows are permuted in 32, 64 or 128 bytes")
-    if chip.is_nvidia and kind == "padded":
-        raise RefusedError("asynchronous copies and ldmatrix take no padded rows")
-    if not chip.is_nvidia and kind in ("linear", "swizzled"):
-        raise RefusedError(f"Triton swizzles by a pattern of its own on {chip}, or pads")
     if chip.generation < 9:
         return (Edit("after:add_pipeline", partial(_in_loops, request)),)
-    if kind != "swizzled":
-        raise RefusedError(f"matrix units of {chip} read rows permuted in 32, 64 or 128 bytes only")
     return (Edit("after:add_optimize_descriptor_encoding", partial(_of_operands, request)),)
 
 
