@@ -9,7 +9,7 @@ import pytest
 import tile2triton
 import tile2triton.language as T
 from tests.kernels.gemm import gemm
-from tests.patched import assembly, patched, product
+from tests.patched import assembly, patched, product, stock
 from tile2triton import CompiledKernel, transpile
 from tile2triton.layouts.predicted import predicted
 from tile2triton.ttgir.stages import BlockedError
@@ -23,6 +23,15 @@ def of_type(dtype: str, total: str, block_K: int, target: str = "cuda:90") -> Co
     sizes = dict.fromkeys("MNK", 1024)
     types = {"dtype": dtype, "out_dtype": total, "accum_dtype": total}
     return transpile(gemm, target=target, block_N=128, block_K=block_K, **types, **sizes)
+
+
+@functools.cache
+def by_pointers(dtype: str, total: str, block_K: int) -> CompiledKernel:
+    """The same without TMA."""
+    kernel = tile2triton.kernel(pass_configs={"tl.disable_tma_lower": True})(gemm.captured.function)
+    tiles = {"block_N": 128, "block_K": block_K, **dict.fromkeys("MNK", 1024)}
+    types = {"dtype": dtype, "out_dtype": total, "accum_dtype": total}
+    return transpile(kernel, target="cuda:90", **tiles, **types)
 
 
 @tile2triton.kernel
@@ -52,7 +61,7 @@ def asked_for(kernel: CompiledKernel) -> list[tuple[str, str]]:
 def conflicts(kernel: CompiledKernel, *wanted: tuple[str, str, dict[str, Any]]) -> int:
     """Trips to the banks above the ideal of what moves an operand between two memories."""
     rows = predicted(assembly(kernel, *wanted)["ttgir"], kernel.target)
-    names = ("ttg.local_load", "ttg.local_alloc")
+    names = ("ttg.local_load", "ttg.local_alloc", "ttg.async_copy_global_to_local")
     return sum(row.conflicts for row in rows if row.operation in names and row.trips != 1)
 
 
@@ -100,6 +109,30 @@ def test_registers_meet_in_fewer_banks(dtype: str, total: str, block_K: int) -> 
     kernel = of_type(dtype, total, block_K)
     before, after = conflicts(kernel), conflicts(kernel, WANTED)
     assert after * 5 < before
+
+
+@pytest.mark.compile
+@pytest.mark.parametrize(("dtype", "total", "block_K"), TYPES)
+def test_what_pointers_load_is_copied_in_rows_and_turned_then(
+    dtype: str, total: str, block_K: int
+) -> None:
+    """Elements of 8 bits are not copied ahead at all without it, others four bytes at once."""
+    kernel = by_pointers(dtype, total, block_K)
+    assert asked_for(kernel) == [("turned_operand", "B_shared")]
+    before, after = stock(kernel), patched(kernel, WANTED)
+    assert after["cp.async 16"] == 2 * before["cp.async 16"] == after["cp.async"]
+    assert "ld.global" not in after
+    assert conflicts(kernel, WANTED) * 5 < conflicts(kernel)
+
+
+@pytest.mark.compile
+def test_what_is_not_loaded_ahead_is_left_as_it_is() -> None:
+    """Rows that are not aligned are loaded byte by byte."""
+    sizes = {"M": 1024, "N": 1001, "K": 1024, "block_N": 128, "block_K": 128}
+    types = {"dtype": "float8_e4m3fn", "out_dtype": "float32", "accum_dtype": "float32"}
+    kernel = transpile(gemm, target="cuda:90", **sizes, **types)
+    with pytest.raises(BlockedError, match="found 0 of 1 loads of `B_shared`"):
+        patched(kernel, WANTED)
 
 
 @pytest.mark.compile

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from rewrites.dtypes import bits
 from rewrites.facts import Facts, Patch
-from tile2triton.hints.anchors import anchors_of, product_calls
+from tile2triton.hints.anchors import Anchor, anchors_of, product_calls
 from tile2triton.targets import target
 
 KIND = "turned_operand"
@@ -25,8 +25,13 @@ def turned_operands(kernel: ast.FunctionDef, warps: int, facts: Facts) -> Iterat
     loaded = anchors_of(kernel)
     found = dict.fromkeys(_turned(kernel, facts))
     for anchor in found:
-        if any(one.loop and one.kind == "descriptor" for one in loaded.get(anchor, ())):
+        if any(_passes_registers(one) for one in loaded.get(anchor, ())):
             yield Patch(KIND, anchor, kernel.name, construct="", line=0)
+
+
+def _passes_registers(one: Anchor) -> bool:
+    """Whether it can be loaded ahead to shared memory, and be turned round from there."""
+    return one.runs_ahead if one.kind == "load" else one.kind == "descriptor" and bool(one.loop)
 
 
 def _turned(kernel: ast.FunctionDef, facts: Facts) -> Iterator[str]:

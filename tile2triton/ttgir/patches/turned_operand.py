@@ -1,14 +1,17 @@
 """The registers in which an operand of wgmma is turned round, in Triton's own way between memories.
 
 Hopper's wgmma reads elements of 8 and 32 bits along the summed dimension only. An operand that lies
-the other way, Triton loads from shared memory and stores turned round, in registers as they are
-best for the load: half of a warp's stores, or more, meet in one bank. Here both are weighed.
+the other way and comes by TMA, Triton loads from shared memory and stores turned round, in
+registers as they are best for the load: half of a warp's stores, or more, meet in one bank. Here
+both are weighed. One that comes by pointers, it copies to where each element belongs, four bytes at
+once, or not ahead at all where elements are smaller; here it goes the same way through registers.
 
 `{}` searches for the registers; `{"registers": …, "lanes": …, "warps": …}` gives them, as the rows
 and columns that their bits count, in a row: (0, 1, 0, 2) are two bits that count columns.
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 from ...layouts.between import best_passage, traffic
 from ...layouts.errors import LayoutError
@@ -19,6 +22,7 @@ from ...layouts.writing import written
 from ...ttgir_text.module import Module as Text
 from ...ttgir_text.module import Operation, read_module
 from ...ttgir_text.tensor_types import TensorType, alias_of
+from ..parted_loads import part_loads
 from ..patching import Chip, Edit, Kind, Module, RefusedError, Request, Site, expect
 
 _ALIAS = "#turned_operand"
@@ -34,7 +38,10 @@ def edits(request: Request, chip: Chip) -> tuple[Edit, ...]:
     def run(module: Module, site: Site) -> str | None:
         return relaid(str(module), request.anchor, site.count("load", request.anchor), given)
 
-    return (Edit("after:add_pipeline", run),)
+    return (
+        Edit("before:add_assign_latencies", partial(part_loads, request.anchor, chip.num_warps)),
+        Edit("after:add_pipeline", run),
+    )
 
 
 def _given(request: Request) -> GenericLinear | None:
@@ -61,29 +68,40 @@ def relaid(text: str, anchor: str, loads: int, given: GenericLinear | None = Non
     expect(len(turns), loads, f"loads of `{anchor}` that are turned round in registers")
     lines = text.split("\n")
     definitions: dict[str, str] = {}
-    for load, store in turns:
-        layout = written(given or _better(module, load, store))
+    for first, *between, last in turns:
+        layout = written(given or _better(module, first, last, is_parted=bool(between)))
         alias = definitions.setdefault(layout, f"{_ALIAS}_{anchor}_{len(definitions)}")
-        own = f"#{alias_of(load.types[-1])}>"
-        # Of the load it is the last type, of the store the first one.
-        before, arrow, made = lines[load.line - 1].rpartition(" -> ")
-        lines[load.line - 1] = before + arrow + _replaced(made, own, alias)
-        taken, arrow, after = lines[store.line - 1].partition(" -> ")
-        lines[store.line - 1] = _replaced(taken, own, alias) + arrow + after
+        # Of the load it is the last type, of the store the first one, of a conversion both.
+        for one in (first, *between):
+            before, arrow, made = lines[one.line - 1].rpartition(" -> ")
+            own = f"#{alias_of(one.types[-1])}>"
+            lines[one.line - 1] = before + arrow + _replaced(made, own, alias)
+        for one in (*between, last):
+            taken, arrow, after = lines[one.line - 1].partition(" -> ")
+            own = f"#{alias_of(one.types[0])}>"
+            lines[one.line - 1] = _replaced(taken, own, alias) + arrow + after
     return "\n".join([*(f"{alias} = {layout}" for layout, alias in definitions.items()), *lines])
 
 
-def _turns(module: Text, anchor: str) -> Iterator[tuple[Operation, Operation]]:
-    """The variable's loads from shared memory that are only stored there again."""
+def _turns(module: Text, anchor: str) -> Iterator[list[Operation]]:
+    """The variable's loads from shared memory that are only stored there again, with the store."""
     for load in module.operations:
         if load.name != "ttg.local_load" or load.variable != anchor:
             continue
-        users = [one for one in module.operations if load.results[0] in one.operands]
-        if len(users) == 1 and users[0].name == "ttg.local_alloc":
-            yield load, users[0]
+        way = [load]
+        while len(users := _users(module, way[-1])) == 1:
+            way += users
+            if way[-1].name == "ttg.local_alloc":
+                yield way
+            if way[-1].name != "ttg.convert_layout":
+                break
 
 
-def _better(module: Text, load: Operation, store: Operation) -> GenericLinear:
+def _users(module: Text, operation: Operation) -> list[Operation]:
+    return [one for one in module.operations if operation.results[0] in one.operands]
+
+
+def _better(module: Text, load: Operation, store: Operation, is_parted: bool) -> GenericLinear:
     source, tile = load.types[0], load.types[-1]
     target = store.types[-1]
     if not (isinstance(tile, TensorType) and tile.element in _BITS):
@@ -96,7 +114,7 @@ def _better(module: Text, load: Operation, store: Operation) -> GenericLinear:
         found = best_passage(first, second, width, module.warps)
     except LayoutError as error:
         raise RefusedError(f"its layouts are not known: {error}") from error
-    if found is None or found.cost[0] >= sum(own):
+    if found is None or (found.cost[0] >= sum(own) and not is_parted):
         raise RefusedError("Triton's own registers cost as little")
     return found.registers
 
