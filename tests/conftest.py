@@ -6,6 +6,7 @@ from contextlib import nullcontext
 import pytest
 import torch
 
+from tests.hinted import PATCHES
 from tests.warm_process import WarmFamily
 from tile2triton import compile_pool
 from tile2triton.compile_process import CompileProcess
@@ -59,3 +60,9 @@ def filled_with_ones(allocate: Callable[..., torch.Tensor]) -> Callable[..., tor
         return tensor
 
     return allocate_filled
+
+
+@pytest.fixture
+def all_patches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever hints ask for, there is a patch for it."""
+    monkeypatch.setattr("tile2triton.pipeline.patch_kinds", lambda: PATCHES)

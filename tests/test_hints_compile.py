@@ -9,8 +9,8 @@ import triton
 import tile2triton
 import tile2triton.language as T
 from tests.compiled_hints import compiled, given_to_triton, how
+from tests.hinted import product
 from tests.proofs import ALL, AMD, NVIDIA, proves, record
-from tests.test_hints import product
 from tile2triton import Schedule
 
 pytestmark = [pytest.mark.compile, pytest.mark.usefixtures("one_compiler")]

@@ -7,8 +7,8 @@ import pytest
 import tile2triton
 import tile2triton.language as T
 from tests.compiled_hints import compiled, given_to_triton, how, moved
+from tests.hinted import doubled, product, twice
 from tests.proofs import AMD, NVIDIA, proves, record
-from tests.test_hints import doubled, product, twice
 
 pytestmark = [pytest.mark.compile, pytest.mark.usefixtures("one_compiler")]
 

@@ -5,7 +5,7 @@ import pytest
 import tile2triton
 import tile2triton.language as T
 from tests.compiled_hints import compiled, moved
-from tests.test_hints import product
+from tests.hinted import product
 
 pytestmark = [pytest.mark.compile, pytest.mark.usefixtures("one_compiler")]
 

@@ -8,9 +8,10 @@ import triton
 import tile2triton
 import tile2triton.language as T
 from tests.compiled_hints import compiled, given_to_triton, how, instructions
+from tests.hinted import CHAINS, chained, crossed, padded, product
 from tests.proofs import ALL, AMD, NVIDIA, proves
-from tests.test_hints import CHAINS, LAYOUTS, chained, crossed, padded, product
 from tile2triton import Schedule
+from tile2triton.tilelang.layouts import LAYOUTS
 
 pytestmark = [pytest.mark.compile, pytest.mark.usefixtures("one_compiler")]
 

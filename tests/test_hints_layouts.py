@@ -1,0 +1,66 @@
+"""Layouts of shared tiles that are asked for: native, patches, or refused."""
+
+import pytest
+
+import tile2triton
+import tile2triton.language as T
+from tests.hinted import crossed, outcome, outcomes, padded, product
+from tile2triton.tilelang.layouts import LAYOUTS
+
+make_swizzled_layout = LAYOUTS["make_swizzled_layout"]
+
+
+def usual(tile):
+    return T.Layout((32, 64), lambda i, j: [i, j ^ (i % 8 * 8)])
+
+
+def scattered(tile):
+    return T.Layout((32, 64), lambda i, j: (i * 64 + j) * 5 % 2048)
+
+
+ROWS = {
+    (make_swizzled_layout, "cuda:80"): ("native", ""),
+    (usual, "cuda:80"): ("native", ""),
+    (padded, "cuda:80"): ("none", ""),
+    (padded, "hip:gfx950"): ("patch", "padded"),
+    (crossed, "cuda:80"): ("patch", "linear"),
+    (crossed, "cuda:90"): ("none", ""),
+    (scattered, "cuda:80"): ("none", ""),
+    (LAYOUTS["make_linear_layout"], "cuda:80"): ("patch", "none"),
+    (LAYOUTS["make_half_bank_swizzled_layout"], "cuda:90"): ("patch", "swizzled"),
+}
+
+
+@pytest.mark.parametrize(("layout", "target"), ROWS)
+def test_layouts_of_shared_tiles_are_native_patches_or_refused(all_patches, layout, target):
+    kernel, found = outcomes(product(layout=layout), target)
+    (said,) = [value for key, value in found.items() if "annotate_layout" in key]
+    how, kind = ROWS[layout, target]
+    assert said[0] == how
+    patches = [one for one in kernel.lowered_facts.patches if one.kind == "shared_layout"]
+    assert [dict(one.arguments)["kind"] for one in patches] == ([kind] if kind else [])
+    if kind == "padded":
+        assert dict(patches[0].arguments) == {"kind": "padded", "interval": 64, "padding": 8}
+    if kind == "linear":
+        # Where each bit of a place in memory leads: 64 columns, then rows that change columns.
+        offsets = dict(patches[0].arguments)["offsets"]
+        assert offsets[:12] == (0, 1, 0, 2, 0, 4, 0, 8, 0, 16, 0, 32)
+        assert offsets[12:] == (1, 16, 2, 32, 4, 0, 8, 0, 16, 0)
+
+
+def test_a_layout_that_is_asked_for_is_not_overruled_by_inference(all_patches):
+    kinds = {
+        layout: {
+            one.kind
+            for one in tile2triton.transpile(
+                product(layout=layout), target="hip:gfx950"
+            ).lowered_facts.patches
+        }
+        for layout in (None, padded)
+    }
+    assert kinds[padded] == {"shared_layout"}
+    assert "shared_layout" not in kinds[None]
+
+
+def test_a_tile_that_is_not_loaded_ahead_has_no_layout_to_patch(all_patches):
+    assert outcome(product(layout=crossed, stages=0), "cuda:80", "annotate_layout")[0] == "none"
