@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TILES = ROOT / "tests" / "kernels"
-TRITON = ROOT / "benchmarks" / "triton_kernels"
+TRITON = ROOT / "benchmarks" / "handwritten"
 LAYOUT_TOKENS = {
     tokenize.COMMENT,
     tokenize.NL,

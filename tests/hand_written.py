@@ -9,9 +9,10 @@ from types import SimpleNamespace
 import torch
 from torch import Tensor
 
-from benchmarks.triton_kernels import (
+from benchmarks.handwritten import (
     attention,
     attention_pointers,
+    block_scaled_gemm,
     dequantized_gemm,
     elementwise,
     gemm,
@@ -84,6 +85,7 @@ def others() -> Iterator[tuple[str, Tensor, Tensor]]:
     found = linear_attention.linear_attention(q, k, v, CHUNK=16, BLOCK_V=32, **OPTIONS)
     yield "linear attention", found, oracles.linear_attention(q, k, v)
     yield from quantized()
+    yield from scaled()
     yield from chunks()
     yield from scans()
 
@@ -95,6 +97,14 @@ def quantized() -> Iterator[tuple[str, Tensor, Tensor]]:
     for left in (False, True):
         found = dequantized_gemm.dequantized_gemm(a, w, scales, LEFT=left, **tile)
         yield "4-bit integers", found, oracles.dequantized_gemm(a, w, scales)
+
+
+def scaled() -> Iterator[tuple[str, Tensor, Tensor]]:
+    a, b = (torch.randn(rows, 256).to(torch.float8_e4m3fn) for rows in (50, 200))
+    a_scales, b_scales = torch.rand(2, 50), torch.rand(2, 2)
+    given = (a, b, a_scales, b_scales)
+    found = block_scaled_gemm.block_scaled_gemm(*given, 32, 64, torch.float16, **OPTIONS)
+    yield "block scales", found, oracles.block_scaled_gemm(*given)
 
 
 def chunks() -> Iterator[tuple[str, Tensor, Tensor]]:

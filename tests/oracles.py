@@ -124,3 +124,12 @@ def dequantized(w: Tensor, scales: Tensor) -> Tensor:
 
 def dequantized_gemm(a: Tensor, w: Tensor, scales: Tensor) -> Tensor:
     return exact(a) @ dequantized(w, scales).T
+
+
+def block_scaled_gemm(a: Tensor, b: Tensor, a_scales: Tensor, b_scales: Tensor) -> Tensor:
+    """A scale for each 128 elements of A's rows, (K / 128, M), and for each 128 x 128 of B's."""
+    left = a.cpu().double() * exact(a_scales).T.repeat_interleave(128, 1)
+    right = b.cpu().double() * exact(b_scales).repeat_interleave(128, 0)[
+        : b.shape[0]
+    ].repeat_interleave(128, 1)
+    return left @ right.T

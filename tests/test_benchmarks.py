@@ -56,7 +56,7 @@ def test_hand_written_triton_is_right() -> None:
 @pytest.mark.filterwarnings("ignore:TRITON_DEFAULT_FP_FUSION")
 def test_hand_written_triton_compiles_for_hopper() -> None:
     from benchmarks.compile_only import compile_only
-    from benchmarks.triton_kernels import attention, gemm
+    from benchmarks.handwritten import attention, gemm
 
     matrix = torch.empty((512, 512), dtype=torch.bfloat16)
     heads = torch.empty((1, 512, 4, 128), dtype=torch.bfloat16)

@@ -1,9 +1,10 @@
-"""Mamba-2's chunk kernels and a GEMM of 4-bit weights against the oracles."""
+"""Mamba-2's chunk kernels and GEMMs of quantized weights against the oracles."""
 
 import pytest
 
 from tests import oracles
 from tests.kernel_case import Case
+from tests.kernels.block_scaled_gemm import block_scaled_gemm
 from tests.kernels.chunk_scan import chunk_scan
 from tests.kernels.chunk_state import chunk_state
 from tests.kernels.dequantized_gemm import dequantized_gemm
@@ -59,6 +60,20 @@ def dequantized_case(dtype: str, M: int, N: int, K: int, group: int) -> Case:
     )
 
 
+def block_scaled_case(M: int, N: int, K: int) -> Case:
+    groups = -(-N // 128)
+    return Case(
+        f"fp8-{M}x{N}x{K}",
+        block_scaled_gemm,
+        oracles.block_scaled_gemm,
+        ((M, K), (N, K), (K // 128, M), (groups, K // 128)),
+        "float8_e4m3fn",
+        dtypes={2: "float32", 3: "float32"},
+        parameters={"block_M": 32, "block_N": 64, "threads": 128},
+        tolerance="bfloat16",
+    )
+
+
 CASES = (
     *(
         case(dtype, seq_len, groups, dim)
@@ -71,6 +86,8 @@ CASES = (
     ),
     dequantized_case("float16", 64, 96, 128, 32),
     dequantized_case("float16", 50, 70, 128, 64),
+    block_scaled_case(64, 256, 256),
+    block_scaled_case(50, 200, 384),
     dequantized_case("bfloat16", 33, 64, 192, 96),
 )
 

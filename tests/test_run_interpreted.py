@@ -83,7 +83,7 @@ def test_kernels_without_tensors_and_tuning():
     assert made.is_cuda and made.sum() == 50
 
 
-def test_own_triton_kernels():
+def test_own_handwritten():
     x = torch.arange(8.0).cuda()
     double[(1,)](x, 8)
     assert x.tolist() == [2.0 * i for i in range(8)]

@@ -3,6 +3,7 @@
 from benchmarks.contest import Workload
 from benchmarks.workloads import (
     attention,
+    block_scaled_gemm,
     dequantized_gemm,
     gemm,
     linear_attention,
@@ -14,7 +15,7 @@ from benchmarks.workloads import (
 WORKLOADS: dict[str, Workload] = {
     workload.name: workload
     for module in (
-        *(gemm, dequantized_gemm, attention, rows),
+        *(gemm, block_scaled_gemm, dequantized_gemm, attention, rows),
         *(linear_attention, mamba2, selective_scan),
     )
     for workload in module.WORKLOADS

@@ -9,9 +9,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
 from benchmarks.contest import Call, Config, Contestant, Inputs, Workload, as_tile_program
+from benchmarks.handwritten import attention as by_hand
+from benchmarks.handwritten import attention_pointers as with_pointers
 from benchmarks.tilelang_port import tilelang_version
-from benchmarks.triton_kernels import attention as by_hand
-from benchmarks.triton_kernels import attention_pointers as with_pointers
 from tests.kernels.flash_attention import flash_attention
 from tests.kernels.flash_attention_overlapped import flash_attention_overlapped
 from tests.kernels.whole_operands import attention

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from benchmarks.contest import Call, Config, Contestant, Inputs, Workload, as_tile_program
+from benchmarks.handwritten import dequantized_gemm as by_hand
 from benchmarks.tilelang_port import tilelang_version
-from benchmarks.triton_kernels import dequantized_gemm as by_hand
 from tests.kernels.dequantized_gemm import dequantized_gemm
 
 N = K = 8192

@@ -15,9 +15,9 @@ from benchmarks.contest import (
     as_tile_program,
     configured,
 )
+from benchmarks.handwritten import gemm as by_hand
+from benchmarks.handwritten import split_k_gemm as split_by_hand
 from benchmarks.tilelang_port import tilelang_version
-from benchmarks.triton_kernels import gemm as by_hand
-from benchmarks.triton_kernels import split_k_gemm as split_by_hand
 from tests.kernels import whole_operands
 from tests.kernels.gemm import gemm
 from tests.kernels.split_k_gemm import split_k_gemm

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from benchmarks.contest import Call, Config, Contestant, Inputs, Workload, as_tile_program
+from benchmarks.handwritten import linear_attention as by_hand
 from benchmarks.tilelang_port import tilelang_version
-from benchmarks.triton_kernels import linear_attention as by_hand
 from tests.kernels.linear_attention import linear_attention
 
 BATCH, SEQ_LEN, HEADS, DIM = 4, 4096, 16, 128

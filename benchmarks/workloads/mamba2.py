@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from benchmarks.contest import Call, Config, Contestant, Inputs, Workload, as_tile_program
+from benchmarks.handwritten import mamba2 as by_hand
 from benchmarks.tilelang_port import tilelang_version
-from benchmarks.triton_kernels import mamba2 as by_hand
 from tests.kernels.chunk_scan import chunk_scan
 from tests.kernels.chunk_state import chunk_state
 

@@ -8,9 +8,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from benchmarks.contest import Call, Config, Contestant, Inputs, Workload, as_tile_program
+from benchmarks.handwritten import elementwise as elementwise_by_hand
+from benchmarks.handwritten import rows as by_hand
 from benchmarks.tilelang_port import tilelang_version
-from benchmarks.triton_kernels import elementwise as elementwise_by_hand
-from benchmarks.triton_kernels import rows as by_hand
 from tests.kernels import elementwise, norm, softmax, whole_operands
 
 SIZE = 8192

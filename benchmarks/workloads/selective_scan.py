@@ -8,7 +8,7 @@ from torch import Tensor
 
 import tile2triton
 from benchmarks.contest import Call, Config, Contestant, Inputs, Workload
-from benchmarks.triton_kernels import selective_scan as by_hand
+from benchmarks.handwritten import selective_scan as by_hand
 from tests.kernels.scan_programs import selective_scan
 
 STATE = 16

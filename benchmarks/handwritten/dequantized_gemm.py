@@ -5,7 +5,7 @@ import triton.language as tl
 from torch import Tensor
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-from benchmarks.triton_kernels.gemm import tile_of
+from benchmarks.handwritten.gemm import tile_of
 
 TILES = tuple(
     {"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "num_warps": warps, "num_stages": stages}
