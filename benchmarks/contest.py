@@ -63,7 +63,7 @@ def relative_error(output: Tensor, expected: Tensor) -> float:
 def as_tile_program(config: Config) -> Config:
     """A hand-written kernel's configuration in the words of the tile programs."""
     words = {"BLOCK_M": "block_M", "BLOCK_N": "block_N", "BLOCK_K": "block_K", "ROWS": "block_M"}
-    words |= {"CHUNK": "chunk", "BLOCK_V": "block_V", "SPLIT_K": "split_k"}
+    words |= {"CHUNK": "chunk", "BLOCK_V": "block_V", "SPLIT_K": "split_k", "SPLITS": "splits"}
     result = {
         words.get(name, name): value
         for name, value in config.items()

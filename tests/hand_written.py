@@ -16,6 +16,7 @@ from benchmarks.handwritten import (
     dequantized_gemm,
     elementwise,
     gemm,
+    gqa_decode,
     linear_attention,
     mamba2,
     rows,
@@ -31,7 +32,7 @@ def main() -> None:
     torch.manual_seed(0)
     # The persistent kernel asks how many processors there are: three, so that each has work twice.
     torch.cuda.get_device_properties = lambda _: SimpleNamespace(multi_processor_count=3)
-    for name, found, expected in (*gemms(), *attentions(), *others()):
+    for name, found, expected in (*gemms(), *attentions(), *decoding(), *others()):
         error = ((found.double() - expected).norm() / expected.norm()).item()
         assert error < 5e-4, f"{name}: relative error {error:.1e}"
 
@@ -70,6 +71,13 @@ def attentions() -> Iterator[tuple[str, Tensor, Tensor]]:
                 yield "TMA", attention.attention_tma(*call, **config), expected
                 found = attention_pointers.attention_pointers(*call, **config)
                 yield "pointers", found, expected
+
+
+def decoding() -> Iterator[tuple[str, Tensor, Tensor]]:
+    for kv_len, heads, kv_heads, splits in ((128, 16, 2, 4), (75, 6, 3, 8)):
+        q, (k, v) = random(2, heads, 32), random(2, 2, kv_len, kv_heads, 32)
+        found = gqa_decode.gqa_decode(q, k, v, SPLITS=splits, BLOCK_N=32, **OPTIONS)
+        yield "decoding", found, oracles.gqa_decode(q, k, v)
 
 
 def others() -> Iterator[tuple[str, Tensor, Tensor]]:

@@ -133,3 +133,11 @@ def block_scaled_gemm(a: Tensor, b: Tensor, a_scales: Tensor, b_scales: Tensor) 
         : b.shape[0]
     ].repeat_interleave(128, 1)
     return left @ right.T
+
+
+def gqa_decode(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """One token's queries (batch, heads, dim), keys and values (batch, kv_len, kv_heads, dim)."""
+    group = q.shape[1] // k.shape[2]
+    keys, values = (exact(x).repeat_interleave(group, 2) for x in (k, v))
+    scores = torch.einsum("bhd,bnhd->bhn", exact(q), keys) / math.sqrt(q.shape[-1])
+    return torch.einsum("bhn,bnhd->bhd", scores.softmax(-1), values)

@@ -1,4 +1,4 @@
-"""FlashAttention and linear attention: causal and full, both layouts, ragged lengths."""
+"""FlashAttention, decoding and linear attention: masks, layouts, ragged lengths."""
 
 import pytest
 
@@ -6,6 +6,7 @@ from tests import oracles
 from tests.kernel_case import Case
 from tests.kernels.flash_attention import flash_attention
 from tests.kernels.flash_attention_overlapped import flash_attention_overlapped
+from tests.kernels.gqa_decode import gqa_decode
 from tests.kernels.linear_attention import linear_attention
 
 BATCH, HEADS, DIM = 2, 2, 32
@@ -62,7 +63,23 @@ def linear_case(dtype: str, seq_len: int) -> Case:
     )
 
 
+def decode_case(dtype: str, kv_len: int, heads: int, kv_heads: int, splits: int) -> Case:
+    cache = (BATCH, kv_len, kv_heads, DIM)
+    return Case(
+        f"decode-{dtype}-{kv_len}-{heads}-{kv_heads}-{splits}",
+        gqa_decode,
+        oracles.gqa_decode,
+        ((BATCH, heads, DIM), cache, cache),
+        dtype,
+        parameters={"splits": splits, "block_N": 32, "threads": 128},
+    )
+
+
 CASES = (
+    decode_case("float16", 128, 16, 2, 4),
+    # Programs with nothing to do, heads that are no group, ragged lengths.
+    decode_case("float16", 75, 6, 3, 8),
+    decode_case("bfloat16", 101, 4, 4, 1),
     *(
         attention_case("float16", seq_len, is_causal, layout)
         for layout in ("bshd", "bhsd")

@@ -6,6 +6,7 @@ from benchmarks.workloads import (
     block_scaled_gemm,
     dequantized_gemm,
     gemm,
+    gqa_decode,
     linear_attention,
     mamba2,
     rows,
@@ -15,7 +16,7 @@ from benchmarks.workloads import (
 WORKLOADS: dict[str, Workload] = {
     workload.name: workload
     for module in (
-        *(gemm, block_scaled_gemm, dequantized_gemm, attention, rows),
+        *(gemm, block_scaled_gemm, dequantized_gemm, attention, gqa_decode, rows),
         *(linear_attention, mamba2, selective_scan),
     )
     for workload in module.WORKLOADS
