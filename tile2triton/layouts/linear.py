@@ -7,13 +7,12 @@ its bits. "register", "lane", "warp" and "block" go to coordinates of a tensor, 
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .bits import rank, solver
+from .bits import solver
 from .errors import layout_error
 
 Basis: TypeAlias = tuple[int, ...]
@@ -154,11 +153,6 @@ class LinearLayout:
             number |= value << at
             at += size.bit_length() - 1
         return number
-
-    def is_onto(self) -> bool:
-        """Whether every element of the outputs is the image of some index."""
-        images = [self.packed(basis) for _, bases in self.inputs for basis in bases]
-        return rank(images) == (prod(size for _, size in self.outputs)).bit_length() - 1
 
     def after_inverse_of(self, storage: "LinearLayout") -> "LinearLayout":
         """Where `storage` keeps the elements of this map: its inputs to those of `storage`.
