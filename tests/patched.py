@@ -75,7 +75,7 @@ def imported(kernel: CompiledKernel, *wanted: Wanted) -> tuple[ModuleType, Job]:
 
 def compiled(kernel: CompiledKernel, *wanted: Wanted) -> Any:
     """What Triton makes of the emitted module's kernel, hook and all."""
-    return _compiled(kernel, *imported(kernel, *wanted))
+    return compile_imported(kernel, *imported(kernel, *wanted))
 
 
 def compiled_as_emitted(kernel: CompiledKernel) -> Any:
@@ -83,10 +83,11 @@ def compiled_as_emitted(kernel: CompiledKernel) -> Any:
     text = kernel.triton_source
     path = write_module(text, kernel.lowered_facts.name)
     (job,) = jobs(str(path), kernel.lowered_facts, row_of(kernel.target))
-    return _compiled(kernel, import_module(text, Path(path)), job)
+    return compile_imported(kernel, import_module(text, Path(path)), job)
 
 
-def _compiled(kernel: CompiledKernel, module: ModuleType, job: Job) -> Any:
+def compile_imported(kernel: CompiledKernel, module: ModuleType, job: Job) -> Any:
+    """What Triton makes of a kernel of an imported module."""
     goal = row_of(kernel.target)
     return triton.compile(
         _source(module, job),

@@ -15,12 +15,21 @@ from triton.backends.nvidia.compiler import CUDAOptions
 from triton.runtime import driver
 
 from tests.patch_worker import add_kinds
-from tests.patched import asked, compiled, emitted, imported, product, stock
+from tests.patched import (
+    asked,
+    compile_imported,
+    compiled,
+    emitted,
+    imported,
+    product,
+    stock,
+)
 from tests.warm_process import run_warm
 from tile2triton import compile_pool
 from tile2triton.compile_check import check
 from tile2triton.compile_job import Job
 from tile2triton.compile_process import CompileProcess
+from tile2triton.environment import patch_seconds
 from tile2triton.posing.driver import Driver
 from tile2triton.runtime import load
 from tile2triton.targets import target
@@ -133,7 +142,7 @@ def test_hooks_of_others_stay_in_effect(monkeypatch: pytest.MonkeyPatch) -> None
     ("kind", "reason"),
     [
         ("crash", r"the compiler ended abruptly \(exit -6\)"),
-        ("hang", "compiling with it took longer than 6 s and was stopped"),
+        ("hang", "compiling took longer than 6 s and was stopped"),
         ("miscount", "found 3 of 1 loads"),
         ("fail_later", "PassManager::run failed"),
     ],
@@ -190,7 +199,7 @@ def test_patch_that_crashes_spares_the_others() -> None:
     assert outcome.applied == (0, 2)
     assert outcome.refused == {1: "the compiler ended abruptly", 3: "not on this chip"}
     assert (outcome.before, outcome.after) == ({"shared memory": 0}, {"shared memory": 200})
-    assert Outcome.from_json(outcome.to_json(requests)) == outcome
+    assert Outcome.from_json(outcome.to_json(requests), requests) == outcome
     # More shared memory than the chip has is as bad as a crash.
     assert trial.settle(ask, requests[:1], 50).applied == ()
 
@@ -205,6 +214,69 @@ def test_patch_is_left_out_where_no_process_can_be_started(
     options = CUDAOptions(arch="sm80")
     outcome = trial.try_patches("", [Request(*DEEP)], GPUTarget("cuda", 80, 32), options)
     assert "could be started to try it: Resource temporarily" in outcome.refused[0]
+    assert not outcome.is_lasting
+
+
+def test_limit_that_a_kernel_nearly_takes_alone_decides_nothing() -> None:
+    def ask(requests: Any) -> dict[str, Any]:
+        if requests:
+            return {"error": "took longer", "hung": True}
+        return {"shared memory": 0, "seconds": seconds}
+
+    for seconds in (1.0, 60.0):
+        assert trial.settle(ask, [Request(*DEEP)], 1000).is_lasting == (seconds == 1.0)
+
+
+@compiles
+@pytest.mark.filterwarnings("ignore:line 1:RuntimeWarning")
+def test_failure_that_may_pass_is_in_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = compiled(KERNEL, AHEAD)
+    monkeypatch.setenv("TILE2TRITON_PATCH_SECONDS", "0.01")
+    monkeypatch.setenv("TILE2TRITON_CACHE_DIR", f"{triton.knobs.cache.dir}_of_trials")
+    assert applied(compiled(KERNEL, DEEP)) == [False]
+    # What is kept already stays as it is.
+    monkeypatch.setenv("TRITON_ALWAYS_COMPILE", "1")
+    assert applied(compiled(KERNEL, AHEAD)) == [False]
+    monkeypatch.delenv("TRITON_ALWAYS_COMPILE")
+    monkeypatch.delenv("TILE2TRITON_PATCH_SECONDS")
+    assert applied(compiled(KERNEL, DEEP)) == [True]
+    again = compiled(KERNEL, AHEAD)
+    assert again.hash == kept.hash and again.asm["ptx"] == kept.asm["ptx"]
+
+
+@compiles
+@pytest.mark.usefixtures("all_pass")
+def test_hook_of_another_leaves_no_unpatched_kernel() -> None:
+    made = imported(KERNEL, DEEP)
+    triton.knobs.runtime.add_stages_inspection_hook = lambda *_: ("", 0)
+    assert applied(compile_imported(KERNEL, *made)) == [True]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "null",
+        "{",
+        '{"patches": [], "before": {}, "after": {}}',
+        '{"patches": [{"applied": true, "reason": ""}], "before": {}, "after": {}}',
+        '{"patches": 3, "before": {}, "after": {}}',
+        '{"patches": [], "before": [], "after": {"ptx": "many"}}',
+    ],
+)
+def test_damaged_outcome_is_none(text: str) -> None:
+    with pytest.raises(ValueError):
+        Outcome.from_json(text, [Request(*DEEP)])
+
+
+@pytest.mark.parametrize("given", ["abc", "-1", "0", "nan", "inf"])
+def test_limit_that_is_no_number_is_the_default(
+    monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    monkeypatch.setenv("TILE2TRITON_PATCH_SECONDS", given)
+    with pytest.warns(RuntimeWarning, match=f"PATCH_SECONDS={given} is no number of seconds"):
+        assert patch_seconds() == 180
 
 
 @compiles

@@ -1,6 +1,9 @@
 """Every environment variable that tile2triton reads, as one table."""
 
+import math
 import os
+import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,6 +56,21 @@ PATCH_SECONDS = Variable(
 )
 
 VARIABLES = (CACHE_DIR, DISABLE_CACHE, TUNE_PROCESSES, SCHEDULES, PATCH_SECONDS)
+
+
+def patch_seconds() -> float:
+    """The limit of a trial; what is no time to wait is said once, and the default holds."""
+    given = PATCH_SECONDS.value
+    with suppress(ValueError):
+        if 0 < float(given) < math.inf:
+            return float(given)
+    warnings.warn(
+        f"{PATCH_SECONDS.name}={given} is no number of seconds above 0: "
+        f"{PATCH_SECONDS.default} seconds hold",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return float(PATCH_SECONDS.default)
 
 
 def cache_directory() -> Path:

@@ -36,10 +36,23 @@ class PatchMetadata:
 
     @classmethod
     def read(cls, text: str) -> "PatchMetadata":
-        """What was written; nothing for "", which is what kernels without patches have."""
-        given = json.loads(text) if text else {"patches": (), "before": {}, "after": {}}
-        fates = tuple(PatchFate(**one) for one in given["patches"])
-        return cls(fates, given["before"], given["after"])
+        """What was written; nothing for "", which is what kernels without patches have.
+
+        Raises ValueError where something else was written.
+        """
+        if not text:
+            return cls()
+        try:
+            given = json.loads(text)
+            fates = tuple(PatchFate(**one) for one in given["patches"])
+            before, after = dict(given["before"]), dict(given["after"])
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"what is said of patches lacks something: {error}") from error
+        if not all(isinstance(one.applied, bool) for one in fates):
+            raise ValueError("a patch is applied or not")
+        if not all(isinstance(number, int) for number in (*before.values(), *after.values())):
+            raise ValueError("counts are numbers")
+        return cls(fates, before, after)
 
     def written(self) -> str:
         return json.dumps(asdict(self))

@@ -1,9 +1,7 @@
 """Where Triton lets our stages in: the hook that it calls before it compiles a kernel.
 
 What another tool installs stays in effect: a hook that was there before ours is called first, and
-one that is installed later is found before the next launch of a patched kernel. Out of reach is
-`triton.compile`, called by hand after another tool has put a hook in place of ours: it compiles a
-patched kernel as it is, without a warning.
+one that is installed later is found before a patched kernel is launched or compiled.
 
 Triton 3.9 makes any hook a part of the keys of what it launches, so that a kernel without patches
 is compiled once with a hook and once without; both are the same code.

@@ -18,11 +18,13 @@ class Outcome:
     refused: Mapping[int, str]
     before: Mapping[str, int] = field(default_factory=dict)
     after: Mapping[str, int] = field(default_factory=dict)
+    # Whether another trial would find the same, so that this may be kept.
+    is_lasting: bool = True
 
     def without(self, reason: str) -> "Outcome":
         """The same with nothing applied."""
         refused = {**self.refused, **dict.fromkeys(self.applied, reason)}
-        return Outcome((), refused, self.before, self.before)
+        return Outcome((), refused, self.before, self.before, is_lasting=False)
 
     def to_json(self, requests: Sequence[Request]) -> str:
         """For a compiled kernel's metadata, which are read by people."""
@@ -40,9 +42,14 @@ class Outcome:
         return PatchMetadata(patches, dict(self.before), dict(self.after)).written()
 
     @classmethod
-    def from_json(cls, text: str) -> "Outcome":
+    def from_json(cls, text: str, requests: Sequence[Request]) -> "Outcome":
+        """What was found for these requests; raises ValueError where it is not, or damaged."""
         given = PatchMetadata.read(text)
         fates = list(enumerate(given.patches))
+        if [(one.kind, one.anchor) for _, one in fates] != [
+            (one.kind, one.anchor) for one in requests
+        ]:
+            raise ValueError("it is of other patches")
         return cls(
             tuple(index for index, one in fates if one.applied),
             {index: one.reason for index, one in fates if not one.applied},

@@ -41,8 +41,20 @@ def patch(kernel: Any, *patches: tuple[Any, ...]) -> None:
     kernel._unsafe_update_src(f"{kernel.src}\n# tile2triton patches {digest}\n")
     kernel._repr = functools.partial(_same_name, name)
     require_hook()
-    # Whoever installs a hook later may have left ours out.
+    # Whoever installs a hook later may have left ours out: before a launch, and before a compile.
     kernel.add_pre_run_hook(require_hook)
+    kernel.__class__ = _Patched
+
+
+class _Patched(JITFunction):  # type: ignore[misc]
+    """A kernel that is only compiled with our hook, also where `triton.compile` is called."""
+
+    @property
+    def cache_key(self) -> str:
+        """What Triton asks for first of all when it compiles a kernel."""
+        require_hook()
+        key: str = super().cache_key
+        return key
 
 
 def requests_of(entry: str) -> tuple[Request, ...]:

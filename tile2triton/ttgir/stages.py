@@ -17,6 +17,7 @@ from .patching import Chip, Edit, Module, PassEdit, RefusedError, Request, Site,
 from .pipeline import Interruption, Splitter, parse
 from .registry import requests_of
 from .trial import try_patches
+from .unkept import keep_out_of_cache
 
 NAMES = ("make_ttir", "make_ttgir")
 
@@ -55,7 +56,7 @@ class PatchedStage:
             # What was tried was made of this text, too.
             module = parse(text, module.context)
         else:
-            outcome = Outcome.from_json(metadata[KEY])
+            outcome = Outcome.from_json(metadata[KEY], requests)
         chosen = [requests[index] for index in outcome.applied]
         if not chosen:
             return self.stock(module, metadata, *rest)
@@ -63,7 +64,9 @@ class PatchedStage:
         try:
             return run_stage(self.name, self.stock, module, (metadata, *rest), chosen, chip)
         except (BlockedError, RefusedError, RuntimeError) as error:
-            metadata[KEY] = outcome.without(f"its trial passed, but {error}").to_json(requests)
+            outcome = outcome.without(f"its trial passed, but {error}")
+            metadata[KEY] = outcome.to_json(requests)
+            keep_out_of_cache()
             for request in chosen:
                 _warn(f"{request}: not applied to `{_kernel(module)}`: {error}")
             return self.stock(parse(text, module.context), metadata, *rest)
@@ -73,6 +76,8 @@ class PatchedStage:
         for index, reason in outcome.refused.items():
             if requests[index].construct:
                 _warn(f"{requests[index]}: not applied to `{_kernel(module)}`: {reason}")
+        if not outcome.is_lasting:
+            keep_out_of_cache()
         return outcome
 
 

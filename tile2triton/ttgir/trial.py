@@ -14,7 +14,7 @@ from typing import Any
 import triton
 
 from ..cache_files import write_cached
-from ..environment import PATCH_SECONDS, cache_directory
+from ..environment import cache_directory, patch_seconds
 from ..targets import TARGETS
 from ..worker_process import WorkerProcess
 from .outcome import Outcome
@@ -23,6 +23,9 @@ from .printed_errors import place, printed_since, reason
 from .registry import package_digest
 
 WORKER = "tile2triton.ttgir.trial_worker"
+
+# A kernel that takes less of the limit without patches hangs with them.
+_SHARE = 0.1
 
 # Whether this process may itself crash and hang, so that patches are tried in it.
 _is_expendable = False
@@ -43,16 +46,16 @@ def try_patches(text: str, requests: Sequence[Request], target: Any, options: An
     given += [repr(request.identity) for request in requests]
     key = hashlib.sha256("\0".join(given).encode()).hexdigest()
     path = cache_directory() / "patches" / f"{key[:32]}.json"
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        return Outcome.from_json(path.read_text())
+    with suppress(OSError, ValueError):
+        # A file that is damaged is as good as none.
+        return Outcome.from_json(path.read_text(), requests)
     try:
         with _compiler(text, target, options) as ask:
             outcome = settle(ask, requests, _shared_memory(target))
     except OSError as error:
         why = f"no other process could be started to try it: {error}"
-        return Outcome((), dict.fromkeys(range(len(requests)), why))
-    if outcome.before:
-        # Else the kernel itself did not compile, or not in time; another day it may.
+        return _undecided(requests, why)
+    if outcome.is_lasting:
         with suppress(OSError):
             # Where it cannot be kept, the next process tries again.
             write_cached(path, outcome.to_json(requests))
@@ -64,9 +67,10 @@ def settle(ask: Ask, requests: Sequence[Request], shared_memory: int) -> Outcome
     before = ask(())
     if "error" in before:
         why = f"the kernel does not compile without it either: {before['error']}"
-        return Outcome((), dict.fromkeys(range(len(requests)), why))
+        return _undecided(requests, why)
     kept = list(enumerate(requests))
     refused: dict[int, str] = {}
+    is_lasting = True
 
     def attempt(some: Sequence[tuple[int, Request]]) -> dict[str, Any]:
         answer = ask([request for _, request in some])
@@ -85,10 +89,17 @@ def settle(ask: Ask, requests: Sequence[Request], shared_memory: int) -> Outcome
             culprit = next((n for n in counts if "error" in attempt(kept[:n])), len(kept)) - 1
         else:
             applied = tuple(index for index, _ in kept)
-            return Outcome(applied, refused, _counts(before), _counts(after))
+            return Outcome(applied, refused, _counts(before), _counts(after), is_lasting)
+        # Where the kernel alone takes its time, too, a busy machine may be what is slow.
+        is_lasting &= not after.get("hung") or before.get("seconds", 0.0) < _SHARE * patch_seconds()
         index, _ = kept.pop(culprit)
         refused[index] = after.get("reason") or after["error"]
-    return Outcome((), refused, _counts(before), _counts(before))
+    return Outcome((), refused, _counts(before), _counts(before), is_lasting)
+
+
+def _undecided(requests: Sequence[Request], why: str) -> Outcome:
+    """Nothing was found; another day it may."""
+    return Outcome((), dict.fromkeys(range(len(requests)), why), is_lasting=False)
 
 
 def _counts(answer: dict[str, Any]) -> dict[str, int]:
@@ -111,10 +122,10 @@ def _compiler(text: str, target: Any, options: Any) -> Iterator[Ask]:
     if _is_expendable:
         yield lambda requests: _answered_here(question(requests))
         return
-    with WorkerProcess(WORKER, "compiling with it", "the compiler") as process:
+    with WorkerProcess(WORKER, "compiling", "the compiler") as process:
 
         def ask(requests: Sequence[Request]) -> dict[str, Any]:
-            answer = process.ask(question(requests), float(PATCH_SECONDS.value))
+            answer = process.ask(question(requests), patch_seconds())
             if "error" in answer:
                 answer["error"] = reason(answer["error"], answer.get("messages", ""))
             return answer
