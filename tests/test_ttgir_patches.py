@@ -198,6 +198,8 @@ def test_first_product_of_attention_runs_a_turn_ahead(target: str) -> None:
     [
         ("hip:gfx942", ("load_latency", "A_shared", {"stages": 3}), "the same number of stages"),
         ("cuda:90", ("load_latency", "X_shared", {"stages": 3}), "no load named `X_shared`"),
+        # There is one load, and not two of which the first is meant.
+        ("cuda:90", ("load_latency", "A_shared (1 of 2)", {"stages": 3}), r"`A_shared \(1 of 2\)`"),
         ("cuda:90", ("load_latency", "A_shared", {"stages": 99}), "1 to 16 stages, found 99"),
         ("cuda:90", ("load_latency", "A_shared", {"depth": 2}), "takes no `depth`"),
         ("cuda:100", ("gemm_warps", "C_local", {"policy": "FullRow"}), "one thread starts"),

@@ -11,7 +11,7 @@ from triton.compiler import ASTSource
 from triton.compiler.compiler import make_backend
 
 from tests.patched import assembly, compiled, product
-from tile2triton.ttgir.anchors import count_operations, move_names
+from tile2triton.ttgir.anchors import count_operations, move_names, name_sites
 from tile2triton.ttgir.patching import RefusedError
 from tile2triton.ttgir.pipeline import Interruption, Splitter, parse
 
@@ -51,6 +51,17 @@ def test_names_are_moved_to_loads_and_products() -> None:
     move_names(module)
     # Two loads are `right`, and both products `scaled`; `total` is neither.
     wanted = {("load", "left"): 1, ("load", "right"): 2, ("dot", "scaled"): 2}
+    assert count_operations(module) == Counter(wanted)
+
+
+def test_loads_and_products_of_one_variable_are_told_apart() -> None:
+    module, backend, options = first_form(GPUTarget("cuda", 80, 32))
+    name_sites(["right (2 of 2)", "scaled (1 of 2)", "left"], module)
+    module = backend.make_ttir(module, {}, options, 80)
+    move_names(module)
+    wanted = {("load", "right"): 2, ("dot", "scaled"): 2, ("load", "left"): 1}
+    wanted |= {("load", f"right ({n} of 2)"): 1 for n in (1, 2)}
+    wanted |= {("dot", f"scaled ({n} of 2)"): 1 for n in (1, 2)}
     assert count_operations(module) == Counter(wanted)
 
 
