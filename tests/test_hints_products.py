@@ -52,6 +52,14 @@ def test_policies_are_patches_where_triton_does_otherwise(
     assert patches == wanted
 
 
+def test_a_policy_that_so_many_warps_cannot_follow_is_refused(all_patches):
+    made = product(policy="FullRow", threads=512)
+    # A matrix instruction of AMD's is 32 by 32, and one of NVIDIA's 16 by 8.
+    refused = ("none", "8 warps cannot share out 64x64 in parts of at least 32x32")
+    assert outcome(made, "hip:gfx942", "policy=") == refused
+    assert outcome(made, "cuda:80", "policy=")[0] == "native"
+
+
 def test_scores_of_attention_have_whole_rows_anyway(all_patches):
     from tests.kernels.flash_attention import flash_attention
 
