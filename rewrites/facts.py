@@ -150,11 +150,25 @@ class Patch:
 
 
 @dataclass(frozen=True)
+class Claim:
+    """What compiled code must show where a hint is applied.
+
+    `kind` is "warps": those of a product along its rows and columns; "bytes": that a thread moves
+    so many at once; "asynchronous": copies that no thread waits for; or "swizzled": a tile whose
+    rows do not lie one after the other in shared memory.
+    """
+
+    kind: str
+    numbers: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class HintOutcome:
     """What became of one hint on one target.
 
     `how` is "native" (Triton's language says it), "patch" (a patch of what it compiles to) or
-    "none"; `detail` says what was written or patched, or why nothing was.
+    "none"; `detail` says what was written or patched, or why nothing was. `kernels` are those that
+    the hint is of.
     """
 
     construct: str
@@ -163,6 +177,8 @@ class HintOutcome:
     how: str
     detail: str
     filename: str = ""
+    claim: Claim | None = None
+    kernels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -2,24 +2,48 @@
 
 import ast
 from collections.abc import Iterable
+from typing import NamedTuple
 
-from rewrites.facts import Argument, Facts, HintOutcome, HintRequest
+from rewrites.facts import Argument, Claim, Facts, HintOutcome, HintRequest
 
 # Where a hint is of several places, what became of it is the least that became of it anywhere.
 _RANKS = {"native": 0, "patch": 1, "none": 2}
 
 
-def note(facts: Facts, node: ast.AST, construct: str, how: str, detail: str) -> None:
+class Settled(NamedTuple):
+    """How a hint is applied, the words for it, and what compiled code must show of it."""
+
+    how: str
+    detail: str
+    claim: Claim | None = None
+
+
+def note(
+    facts: Facts,
+    node: ast.AST,
+    construct: str,
+    how: str,
+    detail: str,
+    claim: Claim | None = None,
+) -> None:
     """Set down what became of the hint that stands at `node`."""
     filename = node.__dict__.get("filename", "")
-    outcome(facts, construct, getattr(node, "lineno", 0), filename, how, detail)
+    outcome(facts, construct, getattr(node, "lineno", 0), filename, how, detail, claim)
 
 
-def outcome(facts: Facts, construct: str, line: int, filename: str, how: str, detail: str) -> None:
+def outcome(
+    facts: Facts,
+    construct: str,
+    line: int,
+    filename: str,
+    how: str,
+    detail: str,
+    claim: Claim | None = None,
+) -> None:
     """Set down what became of a hint, once for each that the user wrote."""
     if filename == facts.filename:
         filename = ""
-    made = HintOutcome(construct, line, facts.target, how, detail, filename)
+    made = HintOutcome(construct, line, facts.target, how, detail, filename, claim)
     for at, known in enumerate(facts.hint_report):
         if (known.construct, known.line, known.filename) == (construct, line, filename):
             if _RANKS[how] > _RANKS[known.how]:

@@ -2,7 +2,6 @@
 
 import pytest
 
-import tile2triton
 import tile2triton.language as T
 from tests.hinted import crossed, outcome, outcomes, padded, product
 from tile2triton.tilelang.layouts import LAYOUTS
@@ -46,20 +45,6 @@ def test_layouts_of_shared_tiles_are_native_patches_or_refused(all_patches, layo
         offsets = dict(patches[0].arguments)["offsets"]
         assert offsets[:12] == (0, 1, 0, 2, 0, 4, 0, 8, 0, 16, 0, 32)
         assert offsets[12:] == (1, 16, 2, 32, 4, 0, 8, 0, 16, 0)
-
-
-def test_a_layout_that_is_asked_for_is_not_overruled_by_inference(all_patches):
-    kinds = {
-        layout: {
-            one.kind
-            for one in tile2triton.transpile(
-                product(layout=layout), target="hip:gfx950"
-            ).lowered_facts.patches
-        }
-        for layout in (None, padded)
-    }
-    assert kinds[padded] == {"shared_layout"}
-    assert "shared_layout" not in kinds[None]
 
 
 def test_a_tile_that_is_not_loaded_ahead_has_no_layout_to_patch(all_patches):

@@ -77,6 +77,31 @@ def test_where_nothing_is_better_the_reason_is_said(kernel: CompiledKernel, reas
         patched(kernel, WANTED)
 
 
+def padded(tile: str) -> Wanted:
+    return "shared_layout", tile, {"kind": "padded", "interval": 32, "padding": 16}
+
+
+def figures(kernel: CompiledKernel, *wanted: Wanted) -> dict[str, set[int]]:
+    """What accesses to each tile take."""
+    found: dict[str, set[int]] = {}
+    for row in predicted(assembly(kernel, *wanted)["ttgir"], kernel.target):
+        found.setdefault(row.buffer, set()).add(row.simulated)
+    return found
+
+
+@pytest.mark.compile
+def test_a_tile_that_a_hint_lays_out_is_left_out_and_no_other() -> None:
+    kernel = of_columns("hip:gfx942")
+    inferred = figures(kernel, WANTED)
+    assert inferred["B_shared"] != figures(kernel)["B_shared"]
+    assert figures(kernel, padded("A_shared"), WANTED)["B_shared"] == inferred["B_shared"]
+    assert "padded_shared<[32:+16]" in assembly(kernel, padded("A_shared"), WANTED)["ttgir"]
+    hinted = figures(kernel, padded("B_shared"))
+    assert hinted["B_shared"] != inferred["B_shared"]
+    with pytest.raises(BlockedError, match="no tile has a layout that costs less"):
+        patched(kernel, padded("B_shared"), WANTED)
+
+
 @pytest.mark.compile
 def test_what_nobody_asked_for_is_reported_without_a_warning(
     recwarn: pytest.WarningsRecorder,

@@ -4,6 +4,7 @@ import pytest
 import triton
 
 from tests.patched import assembly, attention, patched, product, stock
+from tile2triton.layouts.predicted import predicted
 from tile2triton.layouts.warp_policy import shared_out
 from tile2triton.ttgir.evidence import count
 from tile2triton.ttgir.stages import BlockedError
@@ -106,6 +107,15 @@ def test_layout_may_be_any_exclusive_or() -> None:
     for instruction in ("cp.async 16", "ldmatrix"):
         assert after[instruction] == stock(kernel)[instruction]
     assert after["xor"] != stock(kernel)["xor"]
+
+
+def test_rows_that_are_permuted_within_their_length_do_not_meet_in_banks() -> None:
+    """The tiles have rows of 64 bytes, two of which all banks hold side by side."""
+    made = assembly(
+        product("cuda:80"), ("shared_layout", "A_shared", {"kind": "swizzled", "bytes": 64})
+    )
+    rows = [row for row in predicted(made["ttgir"]) if row.buffer == "A_shared"]
+    assert rows and not any(row.conflicts for row in rows)
 
 
 @pytest.mark.parametrize("target", ["cuda:90", "cuda:100"])
@@ -218,6 +228,7 @@ def test_first_product_of_attention_runs_a_turn_ahead(target: str) -> None:
         ("cuda:90", ("shared_layout", "A_shared", PADDED), "take no padded rows"),
         ("cuda:90", ("shared_layout", "A_shared", {"kind": "none"}), "swizzled by 32, 64 or 128"),
         ("cuda:90", ("shared_layout", "A_shared", WIDE), "its rows are 64 bytes long"),
+        ("cuda:80", ("shared_layout", "A_shared", WIDE), "its rows are 64 bytes long"),
         ("cuda:80", ("shared_layout", "A_shared", {"kind": "odd"}), "found 'odd'"),
         ("cuda:80", ("shared_layout", "Q_shared", {"kind": "none"}), "no load named `Q_shared`"),
         ("hip:gfx942", ("shared_layout", "A_shared", WIDE), "its own pattern"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from rewrites.facts import Facts, HintOutcome
 from tile2triton.emit.patches import said_in_module
+from tile2triton.explaining.claims import contradiction
 from tile2triton.explaining.tiles import Move, Product, Tiles
 from tile2triton.kernel_report import KernelReport
 from tile2triton.patch_metadata import PatchFate, PatchMetadata
@@ -33,6 +34,8 @@ def judged_hints(
 ) -> Iterator[Hint]:
     """The hints of a kernel that was compiled with its listing."""
     for one in facts.hint_report:
+        if one.kernels and report.kernel not in one.kernels:
+            continue
         rows = _rows(one, facts, tiles)
         how, detail = one.how, one.detail
         evidence = _evidence(rows)
@@ -46,6 +49,8 @@ def judged_hints(
             how, detail = "none", f"{detail}, which Triton drops where a copy is asynchronous"
         elif how == "native" and "maxnreg" in detail:
             evidence = {"registers": f"{report.registers} a thread, {report.spills} spilled"}
+        if how != "none" and one.claim and (shown := contradiction(one.claim, rows)):
+            how, detail = "none", shown
         yield Hint(one.construct, one.filename or facts.filename, one.line, how, detail, evidence)
 
 

@@ -30,6 +30,19 @@ class Anchor:
                 return any(keyword.arg == "num_stages" for keyword in keywords)
         return False
 
+    @property
+    def is_turned(self) -> bool:
+        """Whether it computes the transpose of what the variable holds."""
+        turns = 0
+        value: ast.AST = self.statement.value
+        while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+            is_function = isinstance(value.func.value, ast.Name) and value.func.value.id == "tl"
+            if value.func.attr in ("load", "dot"):
+                break
+            turns += value.func.attr == "trans"
+            value = value.args[0] if is_function else value.func.value
+        return turns % 2 == 1
+
 
 def anchors_of(kernel: ast.FunctionDef) -> dict[str, list[Anchor]]:
     """The variables that loads and products are assigned to."""

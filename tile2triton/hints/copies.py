@@ -8,6 +8,7 @@ from rewrites.descriptors import has_tma
 from rewrites.dtypes import bits
 from rewrites.environment import next_power_of_two
 from rewrites.erase_protocol import ASYNCHRONOUS
+from rewrites.facts import Claim
 from rewrites.hint_notes import note, request, with_option
 from rewrites.lowering import Lowering
 from rewrites.tensors import strides
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 TMA, CP_ASYNC, PLAIN = "tma", ("cp_async", "cp.async", ASYNCHRONOUS), "sync"
 # The most bytes that a thread moves at once.
 WIDEST = 16
+_UNKNOWN = "it is none of tma, cp_async and sync"
 
 
 class CopyHints:
@@ -40,8 +42,16 @@ class CopyHints:
                 self.said[keyword.arg or ""] = value.value
 
     @property
+    def _is_nvidia(self) -> bool:
+        return target(self.facts.target).backend == "cuda"
+
+    @property
     def instruction(self) -> str:
         return str(self.said.get("prefer_instruction", ""))
+
+    @property
+    def _is_known(self) -> bool:
+        return self.instruction in (TMA, *CP_ASYNC, PLAIN)
 
     @property
     def prefer_tma(self) -> bool:
@@ -60,7 +70,9 @@ class CopyHints:
     def by_tma(self) -> None:
         """A TMA descriptor moves the region."""
         for name in self.said:
-            if name == "prefer_instruction":
+            if name == "prefer_instruction" and not self._is_known:
+                self._note(name, "none", _UNKNOWN)
+            elif name == "prefer_instruction":
                 self._note(name, "native", "a TMA descriptor moves it, asynchronously in loops")
             elif name == "eviction_policy":
                 reason = (
@@ -88,8 +100,8 @@ class CopyHints:
             self._prefer()
         return AccessHints(eviction, modifier, self._width())
 
-    def _note(self, name: str, how: str, detail: str) -> None:
-        note(self.facts, self.call, self._construct(name), how, detail)
+    def _note(self, name: str, how: str, detail: str, claim: Claim | None = None) -> None:
+        note(self.facts, self.call, self._construct(name), how, detail, claim)
 
     def _construct(self, name: str) -> str:
         if name == "prefer_instruction" and self.instruction == ASYNCHRONOUS:
@@ -100,15 +112,7 @@ class CopyHints:
     def _prefer(self) -> None:
         name = "prefer_instruction"
         if self.prefer_tma:
-            lacks = (
-                "the target has no TMA"
-                if not has_tma(self.facts.target)
-                else (
-                    "TMA takes whole tiles of tensors that are read or written only, whose rows "
-                    "are known and multiples of 16 bytes"
-                )
-            )
-            self._note(name, "none", lacks)
+            self._note(name, "none", self._lack_of_tma())
         elif self.instruction == PLAIN:
             said = "pointers move it; under T.Pipelined, Triton may load it ahead nevertheless"
             self._note(name, "native", said)
@@ -119,7 +123,17 @@ class CopyHints:
         elif self.instruction in CP_ASYNC:
             self._note(name, "none", "cp.async loads, and this is a store")
         else:
-            self._note(name, "none", "it is none of tma, cp_async and sync")
+            self._note(name, "none", _UNKNOWN)
+
+    def _lack_of_tma(self) -> str:
+        if not has_tma(self.facts.target):
+            return "the target has no TMA"
+        if self.said.get("disable_tma"):
+            return "`disable_tma=True` of the same copy takes pointers"
+        return (
+            "TMA takes whole tiles of tensors that are read or written only, whose rows are known "
+            "and multiples of 16 bytes"
+        )
 
     def _width(self) -> int:
         """The most elements at once, where that is less than Triton takes by itself."""
@@ -136,13 +150,16 @@ class CopyHints:
         size = self.match.sizes[-1]
         tensor = self.facts.tensors[region.buffer]
         is_row = axes[-1] == tensor.rank - 1 and strides(tensor)[-1] is None
-        if width * bits(tensor.dtype) // 8 >= WIDEST:
-            self._note(name, "native", "Triton takes 16 bytes at once wherever it proves them")
-        elif target(self.facts.target).backend != "cuda":
+        size_of_all, is_nvidia = width * bits(tensor.dtype) // 8, self._is_nvidia
+        if size_of_all >= WIDEST:
+            said = "Triton takes 16 bytes at once wherever it proves them"
+            self._note(name, "native", said, Claim("bytes", (WIDEST,)) if is_nvidia else None)
+        elif not is_nvidia:
             self._note(name, "none", "LLVM joins narrow loads of AMD's again")
         elif not is_row or size is None or size % width:
             self._note(name, "none", f"the region has no rows of {width} elements in memory")
         else:
-            self._note(name, "native", f"`tl.max_contiguous` of its pointers: {width} at once")
+            said = f"`tl.max_contiguous` of its pointers: {width} at once at most"
+            self._note(name, "native", said, Claim("bytes", (size_of_all,)))
             return width
         return 0

@@ -6,7 +6,8 @@ FullRow gives each warp whole rows of the product, FullCol whole columns, Square
 import ast
 
 from rewrites.environment import lengths
-from rewrites.facts import Facts, Launch, Tile
+from rewrites.facts import Claim, Facts, Launch, Tile
+from rewrites.hint_notes import Settled
 from tile2triton.hints.anchors import chained_with, is_multiplied, products_in
 from tile2triton.hints.mfma_shape import OPTION
 from tile2triton.layouts.warp_policy import (
@@ -24,36 +25,57 @@ Warps = tuple[int, int]
 Shape = tuple[int, int]
 
 _ROWS, _COLUMNS = NVIDIA_PART
+# What units from Hopper on do not multiply, and older ones do.
+WIDE, _WIDE_PART = "float64", (8, 8)
+# What a policy is of the transpose.
+EXCHANGED = {"FullRow": "FullCol", "FullCol": "FullRow"}
 # The rows and columns of AMD's matrix instructions, and of those for smaller products.
 _AMD_SIZE, _SMALL_AMD_SIZE = 32, 16
 
 
 def settle_policy(
-    policy: str, anchor: str, kernel: ast.FunctionDef, launch: Launch, facts: Facts
-) -> tuple[str, str]:
-    """Whether Triton shares the product out so anyway, nothing can, or a patch does; and how."""
+    policy: str,
+    anchor: str,
+    is_turned: bool,
+    kernel: ast.FunctionDef,
+    launch: Launch,
+    facts: Facts,
+) -> Settled:
+    """Whether Triton shares the product out so anyway, nothing can, or a patch does; and how.
+
+    `is_turned` says that the transpose is computed, of which `policy` is then meant.
+    """
     goal, warps = target(facts.target), launch.num_warps
     tile = facts.tiles.get(anchor)
     if tile is None or tile.rank < 2:
-        return "none", f"`{anchor}` is no tile that Triton multiplies into by itself"
-    shape = _lengths(tile)
+        return Settled("none", f"`{anchor}` is no tile that Triton multiplies into by itself")
+    height, width = _lengths(tile)
+    shape = (width, height) if is_turned else (height, width)
+    what = "transpose, which it computes," if is_turned else "product"
     reason = refusal("gemm_warps", goal, {})
+    if reason and tile.dtype == WIDE:
+        reason = f"no patch shares products of {WIDE} out on {goal.label}"
     if reason:
-        return "none", reason
+        return Settled("none", reason)
     if warps == 1:
-        return "native", "the program has one warp"
-    has_groups = goal.backend == "cuda" and int(goal.arch) >= 90 and runs_on_groups(shape, warps)
-    part = NVIDIA_PART if goal.backend == "cuda" else _amd_part(shape, launch)
+        return Settled("native", "the program has one warp")
+    has_groups = goal.name == "cuda:90" and _has_groups(tile, shape, warps, kernel, facts)
+    part = _amd_part(shape, launch)
+    if goal.backend == "cuda":
+        part = _WIDE_PART if tile.dtype == WIDE else NVIDIA_PART
     wanted = shared_out(policy, shape, part, warps, WGMMA_GROUP if has_groups else 1)
     if wanted is None:
-        return "none", too_many(shape, part, warps)
+        return Settled("none", too_many(shape, part, warps))
     if has_groups:
         made = {(warps, 1) if is_multiplied(kernel, anchor) else made_by_groups(shape, warps)}
     else:
         made = _made(facts, goal, shape, warps, kernel, anchor)
+    claim = Claim("warps", wanted)
+    rows, columns = wanted
     if made == {wanted}:
-        return "native", f"Triton gives its {warps} warps {_shown(wanted)} by itself"
-    return "patch", _shown(wanted)
+        said = f"Triton gives its {warps} warps {rows} by {columns} parts of the {what} by itself"
+        return Settled("native", said, claim)
+    return Settled("patch", "", claim)
 
 
 def _amd_part(shape: Shape, launch: Launch) -> Shape:
@@ -69,9 +91,12 @@ def _lengths(tile: Tile) -> Shape:
     return height, width
 
 
-def _shown(warps: Warps) -> str:
-    rows, columns = warps
-    return f"{rows} by {columns} parts of the product"
+def _has_groups(
+    tile: Tile, shape: Shape, warps: int, kernel: ast.FunctionDef, facts: Facts
+) -> bool:
+    """Whether Hopper's wgmma multiplies."""
+    is_older = ("mma_version", kernel.name) in {(one.kind, one.kernel) for one in facts.patches}
+    return runs_on_groups(shape, warps) and tile.dtype != WIDE and not is_older
 
 
 def _fitting(parts: int, warps: int) -> int:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewrites.dtypes import bits
-from rewrites.facts import Argument, Facts, HintRequest, WrittenHint
+from rewrites.environment import lengths
+from rewrites.facts import Argument, Claim, Facts, HintRequest, Tile, WrittenHint
 from rewrites.hint_notes import outcome
 from rewrites.tree import names_in
 from tile2triton.hints.anchors import product_calls
@@ -32,6 +33,8 @@ class Shown:
     kind: str
     arguments: tuple[tuple[str, Argument], ...] = ()
     reason: str = ""
+    # Whether a function gives it, and no maker that each target has its own of.
+    is_function: bool = False
 
 
 def layout_requests(
@@ -43,7 +46,8 @@ def layout_requests(
     for block in blocks:
         how, detail, shown = _settled(hint, name, kernels[block], facts)
         if how != "patch" or shown is None:
-            outcome(facts, hint.construct, hint.line, hint.filename, how, detail)
+            claim = Claim("swizzled") if how == "native" else None
+            outcome(facts, hint.construct, hint.line, hint.filename, how, detail, claim)
             continue
         requests.append(
             HintRequest(
@@ -74,9 +78,20 @@ def _settled(
     if not shown.kind:
         return "none", shown.reason, None
     if shown.kind == "swizzled" and not shown.arguments:
-        return "native", "Triton swizzles what matrix units read by itself", shown
+        if target(facts.target).backend == "cuda":
+            return "native", "Triton swizzles what matrix units read by itself", shown
+        if not shown.is_function:
+            return "native", "Triton swizzles or pads what matrix units read by itself", shown
     reason = refusal("shared_layout", target(facts.target), {"kind": shown.kind})
+    reason = reason or _too_short(shown, tile)
     return ("none", reason, None) if reason else ("patch", "", shown)
+
+
+def _too_short(shown: Shown, tile: Tile) -> str:
+    """Why rows cannot be permuted in so many bytes; "" where they can."""
+    row = lengths(tile)[-1] * bits(tile.dtype) // 8
+    wanted = dict(shown.arguments).get("bytes", 0)
+    return f"its rows are {row} bytes long" if isinstance(wanted, int) and row < wanted else ""
 
 
 def _is_multiplied(kernel: ast.FunctionDef, name: str) -> bool:
@@ -116,7 +131,7 @@ def _of_function(function: Callable[..., Any], shape: tuple[int, ...], width: in
     if len(shape) == 2 and all(
         _swizzled(i[0], i[1], shape[1], width) == at for i, at in places.items()
     ):
-        return Shown("swizzled")
+        return Shown("swizzled", is_function=True)
     padded = _padding(places, shape)
     if padded is not None:
         return padded

@@ -1,12 +1,13 @@
 """Settle the hints that are of whole kernels or of patches, once the kernels are lowered."""
 
 import ast
+from dataclasses import replace
 
 from rewrites.descriptors import has_tma
-from rewrites.facts import Facts, HintRequest, Launch, Patch
+from rewrites.facts import Facts, HintOutcome, HintRequest, Launch, Patch
 from rewrites.hint_notes import note, outcome
 from rewrites.schedule import Schedule
-from rewrites.tree import kernels_of
+from rewrites.tree import kernels_of, walk
 from tile2triton.hints.anchors import anchors_of
 from tile2triton.hints.inferred_layouts import inferred_layouts
 from tile2triton.hints.kernel_patches import KERNEL_PATCHES, ask_for
@@ -14,7 +15,7 @@ from tile2triton.hints.launch_options import OPTIONS, set_option
 from tile2triton.hints.layouts import layout_requests
 from tile2triton.hints.loops import loop_requests
 from tile2triton.hints.pass_configs import settle_annotation, settle_option
-from tile2triton.hints.patches import settle_patch
+from tile2triton.hints.patches import of_transposes, settle_patch
 from tile2triton.hints.sites import asked_of
 from tile2triton.hints.statements import settle_statement
 from tile2triton.hints.turned_operands import turned_operands
@@ -75,10 +76,31 @@ def settle(tree: ast.Module, facts: Facts, schedule: Schedule) -> None:
         # Without wgmma, nothing is turned round.
         if "mma_version" not in asked:
             facts.patches += turned_operands(kernel, launch.num_warps, facts)
-        # What the user says of a layout is not to be overruled.
-        if "shared_layout" not in asked:
-            facts.patches += inferred_layouts(kernel, facts)
+        facts.patches += inferred_layouts(kernel, facts)
+    facts.hint_report = [
+        replace(one, kernels=_kernels_with(one, kernels, facts)) for one in facts.hint_report
+    ]
     facts.hint_report.sort(key=lambda one: (one.filename, one.line))
+
+
+def _kernels_with(
+    hint: HintOutcome, kernels: list[ast.FunctionDef], facts: Facts
+) -> tuple[str, ...]:
+    """The kernels that the user wrote a hint in; all where none has anything of its line."""
+    place = hint.line, hint.filename
+    starts = {one.kernel_line for one in facts.written_hints if (one.line, one.filename) == place}
+    found = tuple(
+        one.name for one in kernels if one.lineno in starts or place in _places(one, facts)
+    )
+    return found or tuple(one.name for one in kernels)
+
+
+def _places(kernel: ast.FunctionDef, facts: Facts) -> set[tuple[int, str]]:
+    """The user's lines that a kernel was made of; those of the kernel's own file do not name it."""
+    found = {
+        (node.__dict__.get("lineno", 0), node.__dict__.get("filename", "")) for node in walk(kernel)
+    }
+    return {(line, "" if name == facts.filename else name) for line, name in found}
 
 
 def _set_schedule(kernels: list[ast.FunctionDef], facts: Facts, schedule: Schedule) -> None:
@@ -134,11 +156,13 @@ def _settle_request(
     if request.kind in OPTIONS:
         (value,) = (value for _, value in request.arguments if isinstance(value, int))
         how, detail = set_option(facts, launch, kernel, request.kind, value)
+        claim = None
     else:
-        how, detail = settle_patch(request, kernel, launch, facts)
+        request = of_transposes(request, kernel)
+        how, detail, claim = settle_patch(request, kernel, launch, facts)
         if how == "patch":
             detail = _ask_for(request, kernel, facts)
-    outcome(facts, request.construct, request.line, request.filename, how, detail)
+    outcome(facts, request.construct, request.line, request.filename, how, detail, claim)
 
 
 def _ask_for(request: HintRequest, kernel: ast.FunctionDef, facts: Facts) -> str:

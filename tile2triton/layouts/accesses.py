@@ -20,6 +20,8 @@ from .uses import BOX, COPY, LOAD, OPERAND, STORE, Use
 _CONTIGUITY = re.compile(r"contiguity = (\d+)")
 _AFTER_COORDINATES = re.compile(r"\]\s*(%[\w$.-]+(?:#\d+)?)")
 _TENSOR_CORE = "ttng.tc_gen5_mma"
+# The rows of one wgmma.
+_GROUP_ROWS = 64
 # What one instruction of wgmma or tcgen05 sums over.
 _K_BYTES = 32
 # The most rows and columns of one instruction of tcgen05.
@@ -148,7 +150,8 @@ class _Reader:
         if isinstance(result, TensorType):
             encoding = encoding_in(self.module, result)
             assert isinstance(encoding, NvidiaMma), "wgmma makes results of its own layout"
-            unit, each = "wgmma", (16 * encoding.warps_per_block[0], encoding.instruction[1])
+            # Four warps multiply together, each group of them by instructions of its own.
+            unit, each = "wgmma", (_GROUP_ROWS, encoding.instruction[1])
         steps = operation.types[1].shape[-2] * bits // (8 * _K_BYTES)
         tiles = [max(1, size // step) for size, step in zip(result.shape[-2:], each, strict=True)]
         return Use(

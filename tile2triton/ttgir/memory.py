@@ -98,6 +98,12 @@ def memories(listing: Listing, index: int) -> list[MemoryType]:
     ]
 
 
+def layout_kind(listing: Listing, index: int) -> str:
+    """What kind of layout the buffer has that a line makes, as "ttg.padded_shared"."""
+    meaning = listing.alias(f"#{alias_of(memories(listing, index)[-1])}")
+    return meaning.lstrip("#").partition("<")[0]
+
+
 def buffers_of(listing: Listing, load: int) -> Iterator[int]:
     """The lines that put what a load gives into shared memory."""
     for reader in listing.readers(load):

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..patch_targets import generation
@@ -71,10 +71,12 @@ class Site:
     """Where a patch stands at its turn: the chip, and how often each variable is an operation.
 
     `operations` counts (kind, name): the loads and dots of each variable after `make_ttir`.
+    `laid_out` has (name, kind of layout) of tiles that a patch has laid out as a hint asks for.
     """
 
     chip: Chip
     operations: Counter[tuple[str, str]]
+    laid_out: set[tuple[str, str]] = field(default_factory=set)
 
     def count(self, kind: str, name: str) -> int:
         """How many operations "load" or "dot" the variable `name` is; refuses where it is none."""

@@ -1,7 +1,8 @@
 """Layouts of all tiles in shared memory by inference: those with the fewest trips to the banks.
 
 Each buffer's loads and stores are simulated with every layout that the units which use it allow,
-as often as its loops run. A buffer keeps Triton's own layout unless that costs a quarter more.
+as often as its loops run. A buffer keeps Triton's own layout unless that costs a quarter more, and
+one that a hint has given it.
 """
 
 from ...layouts.choose import Choice, choose
@@ -9,7 +10,7 @@ from ...layouts.errors import LayoutError
 from ...layouts.turning import turned
 from ...layouts.writing import written
 from ..listing import Listing
-from ..memory import Buffer
+from ..memory import Buffer, layout_kind
 from ..patching import Chip, Edit, Kind, Module, RefusedError, Request, Site
 
 # How much more Triton's own layout must cost, so that a simulation a little off harms nothing.
@@ -21,17 +22,17 @@ def edits(request: Request, chip: Chip) -> tuple[Edit, ...]:
     target = f"{'cuda' if chip.is_nvidia else 'hip'}:{chip.arch}"
 
     def run(module: Module, site: Site) -> str:
-        return _laid_out(Listing(module), target)
+        return _laid_out(Listing(module), target, site)
 
     return (Edit("end:make_ttgir", run),)
 
 
-def _laid_out(listing: Listing, target: str) -> str:
+def _laid_out(listing: Listing, target: str, site: Site) -> str:
     try:
         found = [choice for choice in choose(str(listing), target) if _is_worth_it(choice)]
     except LayoutError as error:
         raise RefusedError(f"its layouts are not known: {error}") from error
-    done = [choice for choice in found if _is_laid_out(listing, choice)]
+    done = [choice for choice in found if _is_laid_out(listing, choice, site)]
     if not done:
         raise RefusedError("no tile has a layout that costs less than Triton's own")
     return str(listing)
@@ -41,10 +42,10 @@ def _is_worth_it(choice: Choice) -> bool:
     return choice.before.total >= _WORTH * choice.after.total
 
 
-def _is_laid_out(listing: Listing, choice: Choice) -> bool:
+def _is_laid_out(listing: Listing, choice: Choice, site: Site) -> bool:
     """Whether the buffer has its better layout now; others are as they were."""
     found = listing.definitions(choice.value, "ttg.local_alloc")
-    if len(found) != 1:
+    if len(found) != 1 or _is_hinted(listing, found[0], site):
         return False
     before, defined = list(listing.lines), dict(listing.defined)
 
@@ -58,6 +59,15 @@ def _is_laid_out(listing: Listing, choice: Choice) -> bool:
         listing.lines[:], listing.defined = before, defined
         return False
     return True
+
+
+def _is_hinted(listing: Listing, index: int, site: Site) -> bool:
+    """Whether a hint has laid the buffer out, and no later pass has done so again."""
+    return any(
+        index in listing.operations(("ttg.local_alloc",), name)
+        and layout_kind(listing, index) == kind
+        for name, kind in site.laid_out
+    )
 
 
 INFERRED_LAYOUTS = Kind(name="inferred_layouts", arguments=(), edits=edits)

@@ -12,7 +12,14 @@ import re
 from functools import partial
 
 from ..listing import Listing
-from ..memory import DIRECT_LOADS, Buffer, buffer_bits, buffer_shape, buffers_of
+from ..memory import (
+    DIRECT_LOADS,
+    Buffer,
+    buffer_bits,
+    buffer_shape,
+    buffers_of,
+    layout_kind,
+)
 from ..patching import Chip, Edit, Kind, Module, RefusedError, Request, Site, expect
 
 LAYOUTS = ("swizzled", "none", "linear", "padded")
@@ -51,6 +58,7 @@ def _in_loops(request: Request, module: Module, site: Site) -> str:
         buffer.follow(index)
         if request.arguments["kind"] == "padded" and buffer.operations & _DIRECT:
             raise RefusedError("loads that write to LDS directly leave nothing free between rows")
+        site.laid_out.add((request.anchor, layout_kind(listing, index)))
     return str(listing)
 
 
@@ -74,8 +82,11 @@ def _meaning(
     vector = found[0] if found else f"vec = {_PART * 8 // bits}"
     phase, phases = 1, 1
     if given["kind"] == "swizzled":
-        phase = max(1, _BANKS * 8 // (shape[1] * bits))
-        phases = max(1, given["bytes"] // _PART // phase)
+        row = shape[1] * bits // 8
+        if row < given["bytes"]:
+            raise RefusedError(f"its rows are {row} bytes long")
+        # Rows that the banks hold side by side differ by themselves.
+        phase, phases = max(1, _BANKS // row), given["bytes"] // _PART
     parts = f"{vector}, perPhase = {phase}, maxPhase = {phases}, {order}"
     return f"#ttg.swizzled_shared<{{{parts}}}>"
 
