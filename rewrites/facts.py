@@ -303,6 +303,8 @@ class Facts:
     program_loops: set[str] = field(default_factory=set)
     # Stores of tiles in parts, as the schedule says.
     subtile_stores: int = 0
+    # The tiles that hold transposes of sums of products.
+    transposed_sums: set[str] = field(default_factory=set)
     # Tiles whose transposes products are added to.
     swapped: list[str] = field(default_factory=list)
     # TMA descriptors that lowered copies use, by the name of their kernel parameter.

@@ -46,47 +46,70 @@ from dataclasses import replace
 from rewrites.dtypes import bits
 from rewrites.environment import Names
 from rewrites.facts import Facts, Tile
+from rewrites.nodes import Comment
 from rewrites.quote import copy_tree, literal, place, stmts
 from rewrites.tree import base_name, blocks_of, function_of, names_in, operator_call, walk
+from rewrites.turned_products import turned_products
 
 _EXCHANGED = {"FullRow": "FullCol", "FullCol": "FullRow"}
 
 
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
-    """Exchange the factors of products where the schedule asks for it."""
-    if not facts.schedule.swap_ab or facts.target != "cuda:90":
+    """Exchange the factors of products that the schedule asks for, or that ptxas would lose."""
+    if facts.target != "cuda:90":
         return tree
     names = Names.of(tree, facts)
-    for block in function_of(tree).body:
+    function = function_of(tree)
+    turned = turned_products(function, facts)
+    for block in function.body:
         if isinstance(block, ast.With):
+            products = _products(block, facts)
             loaded, computed = _loaded_and_computed(block, facts)
-            for accumulator in _accumulators(block, loaded, computed, facts):
-                _swap(block, accumulator, names, facts)
+            for accumulator, calls in products.items():
+                if all(id(call) in turned for call in calls):
+                    lost = [
+                        ast.unparse(facts.operators["gemm"].arguments(one)["B"]) for one in calls
+                    ]
+                    said = f"Turned round: ptxas 12.8 may lose where {' and '.join(lost)} lies."
+                    _swap(block, accumulator, names, facts, said)
+                elif facts.schedule.swap_ab and _is_computed(calls, loaded, computed, facts):
+                    if _swap(block, accumulator, names, facts):
+                        facts.swapped.append(accumulator)
     return tree
 
 
-def _accumulators(
-    block: ast.With, loaded: set[str], computed: set[str], facts: Facts
-) -> Iterator[str]:
-    """Tiles of products all of which have a first factor that is loaded and a computed second."""
-    products: dict[str, list[dict[str, ast.expr]]] = {}
+def _lost(calls: list[ast.Call], facts: Facts) -> str:
+    sides = [facts.operators["gemm"].arguments(call)["B"] for call in calls]
+    seconds = " or ".join(dict.fromkeys(ast.unparse(side) for side in sides))
+    return f"Turned round: ptxas 12.8 may lose where {seconds} lies."
+
+
+def _products(block: ast.With, facts: Facts) -> dict[str, list[ast.Call]]:
+    """The products of whole tiles that are added to each tile of two dimensions."""
+    found: dict[str, list[ast.Call]] = {}
     for node in walk(block):
         match node:
             case ast.Call(func=ast.Attribute(attr="gemm")):
-                sides = facts.operators["gemm"].arguments(node)
-                products.setdefault(base_name(sides["C"]) or "", []).append(sides)
-    for accumulator, found in products.items():
-        tile = facts.tiles.get(accumulator)
-        if tile is None or tile.rank != 2 or tile.base or tile.scope != "fragment":
-            continue
-        if not all(isinstance(sides[key], ast.Name) for sides in found for key in "ABC"):
-            continue
-        firsts = {base_name(sides["A"]) or "" for sides in found}
-        seconds = {base_name(sides["B"]) or "" for sides in found}
-        if not all(_is_readable(sides, facts) for sides in found):
-            continue
-        if firsts <= loaded - computed and seconds <= computed - loaded:
-            yield accumulator
+                target = facts.operators["gemm"].arguments(node)["C"]
+                found.setdefault(base_name(target) or "", []).append(node)
+    return {name: calls for name, calls in found.items() if _is_plain(name, calls, facts)}
+
+
+def _is_plain(accumulator: str, calls: list[ast.Call], facts: Facts) -> bool:
+    tile = facts.tiles.get(accumulator)
+    if tile is None or tile.rank != 2 or tile.base or tile.scope != "fragment":
+        return False
+    sides = [facts.operators["gemm"].arguments(call) for call in calls]
+    return all(isinstance(one[key], ast.Name) for one in sides for key in "ABC")
+
+
+def _is_computed(calls: list[ast.Call], loaded: set[str], computed: set[str], facts: Facts) -> bool:
+    """Whether all products have a first factor that is loaded and a second one that is computed."""
+    sides = [facts.operators["gemm"].arguments(call) for call in calls]
+    firsts = {base_name(one["A"]) or "" for one in sides}
+    seconds = {base_name(one["B"]) or "" for one in sides}
+    is_readable = all(_is_readable(one, facts) for one in sides)
+    return is_readable and firsts <= loaded - computed and seconds <= computed - loaded
 
 
 def _is_readable(sides: dict[str, ast.expr], facts: Facts) -> bool:
@@ -95,8 +118,11 @@ def _is_readable(sides: dict[str, ast.expr], facts: Facts) -> bool:
     return bits(tile.dtype) == 16 or not _is_set(sides["transpose_A"])
 
 
-def _swap(block: ast.With, accumulator: str, names: Names, facts: Facts) -> None:
-    """Put the transpose in the place of an accumulator, up to where the sum is complete."""
+def _swap(block: ast.With, accumulator: str, names: Names, facts: Facts, remark: str = "") -> bool:
+    """Put the transpose in the place of an accumulator, up to where the sum is complete.
+
+    Nothing changes where something else is done with it before.
+    """
     body = _home(block.body, accumulator)
     uses = [at for at, one in enumerate(body) if accumulator in names_in(one)]
     sums = [at for at in uses if _gemms(body[at], accumulator)]
@@ -106,7 +132,7 @@ def _swap(block: ast.With, accumulator: str, names: Names, facts: Facts) -> None
     if not isinstance(declaration, ast.Assign) or not all(
         _is_sum(one, accumulator, facts) for one in before
     ):
-        return
+        return False
     made = names.fresh(f"{accumulator}_transposed")
     tile = facts.tiles[accumulator]
     facts.tiles[made] = replace(tile, name=made, shape=tile.shape[::-1], trees=tile.trees[::-1])
@@ -114,8 +140,11 @@ def _swap(block: ast.With, accumulator: str, names: Names, facts: Facts) -> None
         _exchange(statement, accumulator, made, facts)
     (transposed,) = stmts("T.transpose(made, accumulator)", made=made, accumulator=accumulator)
     body.insert(last + 1, place(transposed, body[last]))
-    facts.swapped.append(accumulator)
+    facts.transposed_sums.add(made)
+    if remark:
+        body.insert(first + 1, ast.copy_location(Comment(remark), body[first]))
     body.insert(first + 1, _declared(declaration, facts.tiles[made]))
+    return True
 
 
 def _home(body: list[ast.stmt], name: str) -> list[ast.stmt]:

@@ -84,6 +84,8 @@ def _product(node: ast.AST, facts: Facts) -> _Product | None:
     match node:
         case ast.Call(func=ast.Attribute(attr="gemm")):
             sides = facts.operators["gemm"].arguments(node)
+            if base_name(sides["C"]) in facts.transposed_sums:
+                return None
             names = [side.id for key in "ABC" if isinstance(side := sides[key], ast.Name)]
             if len(names) == 3 and all(facts.tiles[name].rank == 2 for name in names):
                 flag = sides["transpose_A"]

@@ -41,7 +41,7 @@ def test_factors_of_few_columns_after_wider_ones_are_turned(columns, rows, how, 
     sizes = [(64, columns), (rows, columns), (64, rows)]
     operands = [torch.randn(size, generator=generator).to(torch.bfloat16) for size in sizes]
     text = agree(products(columns, rows, how), operands, device, tolerance=1e-2).text
-    turned = "acc = tl.trans(tl.dot(tl.trans(p), q, tl.trans(acc)))"
+    turned = "acc_transposed = tl.dot(tl.trans(p), q, acc_transposed)"
     assert (turned in text) == (rows < 64), text
     assert ("# Turned round: ptxas 12.8 may lose where p lies." in text) == (turned in text)
 

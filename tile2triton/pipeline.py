@@ -103,6 +103,7 @@ def lower(program: Program, target: str, after: str | None = None) -> ast.Module
     facts.program_loops = set()
     facts.subtile_stores = 0
     facts.swapped = []
+    facts.transposed_sums = set()
     facts.patch_kinds = patch_kinds()
     forget(facts)
     schedule = facts.schedule
