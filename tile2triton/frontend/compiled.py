@@ -90,6 +90,11 @@ class CompiledKernel(TileLangKernel):
             return tile_module(tree, self.lowered_facts)
         return to_source(tree)
 
+    def tile_program(self) -> Program:
+        """The tile program that is lowered: with grids, and as the schedule has it."""
+        facts = self._facts_for(self.target)
+        return Program(self._lowered(facts, self.target, after="apply_schedule"), facts)
+
     def reference(self, *arrays: Any) -> Any:
         """What the kernel means, on NumPy arrays: its output, a tuple of several, or None."""
         from tile2triton.reference import run
