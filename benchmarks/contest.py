@@ -12,13 +12,15 @@ from tile2triton.schedule.hints import BY_NAME
 
 Inputs = tuple[Tensor, ...]
 Config = dict[str, int]
+Output = Tensor | tuple[Tensor, ...]
 # The call to measure, which returns the output.
-Call = Callable[[], Tensor]
+Call = Callable[[], Output]
 # Makes the call for the inputs and one configuration.
 Build = Callable[[Inputs, Config], Call]
 
 
-def whole(output: Tensor) -> Tensor:
+def whole(output: Output) -> Tensor:
+    assert isinstance(output, Tensor)
     return output
 
 
@@ -48,7 +50,7 @@ class Workload:
     work: float
     unit: str  # "TFLOP/s" or "GB/s"
     tolerance: float
-    part: Callable[[Tensor], Tensor] = whole
+    part: Callable[..., Tensor] = whole
 
     def rate(self, milliseconds: float) -> float:
         return self.work / (milliseconds * 1e-3) / (1e12 if self.unit == "TFLOP/s" else 1e9)

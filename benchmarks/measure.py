@@ -108,6 +108,7 @@ def tune(
 def check(workload: Workload, call: Call, expected: Tensor) -> float:
     """The relative error; infinite where any element, also outside the part, is not finite."""
     output = call()
-    if not torch.isfinite(output).all():
+    outputs = output if isinstance(output, tuple) else (output,)
+    if not all(torch.isfinite(one).all() for one in outputs):
         return math.inf
     return relative_error(workload.part(output), expected)

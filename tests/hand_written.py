@@ -11,6 +11,7 @@ from torch import Tensor
 
 from benchmarks.handwritten import (
     attention,
+    attention_backward,
     attention_pointers,
     block_scaled_gemm,
     dequantized_gemm,
@@ -32,7 +33,7 @@ def main() -> None:
     torch.manual_seed(0)
     # The persistent kernel asks how many processors there are: three, so that each has work twice.
     torch.cuda.get_device_properties = lambda _: SimpleNamespace(multi_processor_count=3)
-    for name, found, expected in (*gemms(), *attentions(), *decoding(), *others()):
+    for name, found, expected in (*gemms(), *attentions(), *backward(), *decoding(), *others()):
         error = ((found.double() - expected).norm() / expected.norm()).item()
         assert error < 5e-4, f"{name}: relative error {error:.1e}"
 
@@ -71,6 +72,16 @@ def attentions() -> Iterator[tuple[str, Tensor, Tensor]]:
                 yield "TMA", attention.attention_tma(*call, **config), expected
                 found = attention_pointers.attention_pointers(*call, **config)
                 yield "pointers", found, expected
+
+
+def backward() -> Iterator[tuple[str, Tensor, Tensor]]:
+    for is_causal in (False, True):
+        q, k, v, do = (random(2, 2, 43, 32) for _ in range(4))
+        o, lse, expected = oracles.attention_backward(q, k, v, do, is_causal)
+        found = attention_backward.attention_backward(
+            q, k, v, o.half(), do, lse.float(), is_causal, BLOCK_M=16, BLOCK_N=32, **OPTIONS
+        )
+        yield from zip(("dQ", "dK", "dV"), found, expected, strict=True)
 
 
 def decoding() -> Iterator[tuple[str, Tensor, Tensor]]:

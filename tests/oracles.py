@@ -141,3 +141,17 @@ def gqa_decode(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     keys, values = (exact(x).repeat_interleave(group, 2) for x in (k, v))
     scores = torch.einsum("bhd,bnhd->bhn", exact(q), keys) / math.sqrt(q.shape[-1])
     return torch.einsum("bhn,bnhd->bhd", scores.softmax(-1), values)
+
+
+def attention_backward(
+    q: Tensor, k: Tensor, v: Tensor, do: Tensor, is_causal: bool
+) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor, Tensor]]:
+    """O, the log-sum-exp of the rows' scores, and dQ, dK and dV; (batch, heads, seq_len, dim)."""
+    queries, keys, values = (exact(one).requires_grad_() for one in (q, k, v))
+    scores = queries @ keys.mT / math.sqrt(q.shape[-1])
+    if is_causal:
+        future = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
+        scores = scores.masked_fill(future, -math.inf)
+    output = torch.softmax(scores, dim=-1) @ values
+    found = torch.autograd.grad(output, (queries, keys, values), exact(do))
+    return output.detach(), scores.logsumexp(-1).detach(), found

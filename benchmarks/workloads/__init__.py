@@ -3,6 +3,7 @@
 from benchmarks.contest import Workload
 from benchmarks.workloads import (
     attention,
+    attention_backward,
     block_scaled_gemm,
     dequantized_gemm,
     gemm,
@@ -16,7 +17,15 @@ from benchmarks.workloads import (
 WORKLOADS: dict[str, Workload] = {
     workload.name: workload
     for module in (
-        *(gemm, block_scaled_gemm, dequantized_gemm, attention, gqa_decode, rows),
+        *(
+            gemm,
+            block_scaled_gemm,
+            dequantized_gemm,
+            attention,
+            attention_backward,
+            gqa_decode,
+            rows,
+        ),
         *(linear_attention, mamba2, selective_scan),
     )
     for workload in module.WORKLOADS
