@@ -40,7 +40,8 @@ class Workload:
 
     `work` is the number of operations or bytes of one call, `unit` what it is shown in. The
     reference may cover a part of the output only: `part` takes the same part of a contestant's.
-    `tolerance` bounds the relative error in the Frobenius norm.
+    `tolerance` bounds the relative error in the Frobenius norm. `ceiling` is what bounds the rate:
+    a type of factors, or memory (`roofline.py`); sums in any order are not `is_repeatable`.
     """
 
     name: str
@@ -51,6 +52,12 @@ class Workload:
     unit: str  # "TFLOP/s" or "GB/s"
     tolerance: float
     part: Callable[..., Tensor] = whole
+    ceiling: str = ""
+    is_repeatable: bool = True
+
+    @property
+    def bound(self) -> str:
+        return self.ceiling or ("16-bit" if self.unit == "TFLOP/s" else "memory")
 
     def rate(self, milliseconds: float) -> float:
         return self.work / (milliseconds * 1e-3) / (1e12 if self.unit == "TFLOP/s" else 1e9)

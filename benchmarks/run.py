@@ -3,11 +3,13 @@
     python -m benchmarks.run                      the workloads that the project promises speed for
     python -m benchmarks.run gemm softmax         all workloads with one of these words in the name
     python -m benchmarks.run all --json out.json
+    python -m benchmarks.plot out.json out.png    a picture of it
 
 Every contestant gets the same list of configurations; each configuration first runs once in a
 process of its own with a time limit, which also fills Triton's cache. Then, a workload at a time:
-correctness on fresh random data, a short measurement of each configuration, and the medians of the
-best ones in rounds. Shown are ratios of speed to the fastest hand-written Triton of the same run.
+correctness on fresh random data, a short measurement of each configuration, the same bits in
+repeated runs, and the medians of the best ones in rounds. Shown are rates, how much they are of the
+chip's most, and ratios of speed to the fastest hand-written Triton of the same run.
 """
 
 import argparse
@@ -30,6 +32,7 @@ import triton
 from benchmarks.contest import Config, Workload
 from benchmarks.measure import Row, first_run, measure
 from benchmarks.pool import Outcome, Task, run_all
+from benchmarks.roofline import part_of_peak
 from benchmarks.workloads import MUST, WORKLOADS
 
 COMPILE_LIMIT = 90.0
@@ -130,6 +133,7 @@ def summary(workload: Workload, outcome: Outcome) -> dict[str, Any]:
         if row.milliseconds:
             entry["median"] = row.median
             entry["rate"] = workload.rate(row.median)
+            entry["of peak"] = part_of_peak(entry["rate"], workload.bound, gpu())
             if best:
                 pairs = zip(best.milliseconds, row.milliseconds, strict=True)
                 entry["ratio"] = statistics.median(b / own for b, own in pairs)
@@ -150,9 +154,15 @@ def table(entry: dict[str, Any]) -> str:
             lines.append(f"  {row['contestant']:18} excluded: {row['excluded']}  {config}")
             continue
         ratio = f"{row['ratio']:6.3f}" if "ratio" in row else "     -"
-        figures = f"{row['median']:9.4f} ms {row['rate']:8.1f} {ratio}  error {row['error']:.1e}"
+        peak = "" if row.get("of peak") is None else f" {100 * row['of peak']:3.0f} %"
+        figures = f"{row['median']:9.4f} ms {row['rate']:8.1f}{peak} {ratio}"
+        figures += f"  error {row['error']:.1e}"
         lines.append(f"  {row['contestant']:18}{figures}  {config}")
     return "\n".join(lines)
+
+
+def gpu() -> str:
+    return torch.cuda.get_device_name() if torch.cuda.is_available() else ""
 
 
 def machine() -> dict[str, Any]:
@@ -165,7 +175,7 @@ def machine() -> dict[str, Any]:
             except importlib.metadata.PackageNotFoundError:
                 versions[package] = "source tree"
     return {
-        "gpu": torch.cuda.get_device_name(),
+        "gpu": gpu(),
         "cuda": torch.version.cuda,
         "python": platform.python_version(),
         "triton_module": triton.__version__,

@@ -1,5 +1,7 @@
 """The benchmarks themselves: the hand-written Triton is right, a bad configuration is a row."""
 
+import dataclasses
+import itertools
 import os
 import subprocess
 import sys
@@ -15,7 +17,9 @@ import triton
 from benchmarks import measure, run
 from benchmarks.contest import Call, Config, Contestant, Inputs, Workload
 from benchmarks.count_lines import PAIRS, TILES, TRITON, count
+from benchmarks.plot import bars
 from benchmarks.pool import Outcome, Task, run_all
+from benchmarks.roofline import part_of_peak
 from tests.child_process import environment_of_a_child
 
 pytestmark = pytest.mark.slow
@@ -126,6 +130,45 @@ def test_the_fastest_right_configuration_is_chosen_and_a_wrong_contestant_exclud
     assert wrong.excluded == "relative error 5.0e-02 > 1e-03"
     assert not_finite.excluded == "relative error inf > 1e-03"
     assert not wrong.milliseconds
+
+
+def test_a_configuration_whose_bits_move_is_a_race(monkeypatch) -> None:
+    def build(inputs: Inputs, config: Config) -> Call:
+        calls = itertools.count()
+
+        def call() -> torch.Tensor:
+            # Moves by less than the tolerance.
+            return inputs[0] * 2 + next(calls) * config["milliseconds"] % 2 * 1e-6
+
+        call.milliseconds = config["milliseconds"]  # type: ignore[attr-defined]
+        return call
+
+    fast, steady = {"milliseconds": 1}, {"milliseconds": 2}
+    contestants = tuple(
+        Contestant(name, "triton", build, configs)
+        for name, configs in (("both", (fast, steady)), ("racing", (fast,)))
+    )
+    monkeypatch.setitem(measure.WORKLOADS, "doubling", fake_workload(*contestants))
+    monkeypatch.setattr(measure, "do_bench", lambda call, **_: float(call.milliseconds))
+    configs = {contestant.name: list(contestant.configs) for contestant in contestants}
+    both, racing = measure.measure("doubling", configs, quick=True)
+    assert both.config == steady
+    assert racing.excluded == "10 of 20 runs differ: a race"
+    sums_in_any_order = dataclasses.replace(fake_workload(*contestants), is_repeatable=False)
+    monkeypatch.setitem(measure.WORKLOADS, "doubling", sums_in_any_order)
+    assert measure.measure("doubling", configs, quick=True)[0].config == fast
+
+
+def test_rates_are_a_part_of_what_the_chip_can_do(monkeypatch) -> None:
+    assert part_of_peak(494.75, "16-bit", "NVIDIA H200") == 0.5
+    assert part_of_peak(1.0, "16-bit", "AMD Instinct MI300X") is None
+    monkeypatch.setattr(run, "gpu", lambda: "NVIDIA H200")
+    rows = [measure.Row("fast", "triton", {}, 1e-4, [0.5])]
+    entry = run.summary(fake_workload(), Outcome("doubling", rows))
+    assert "2000.0  42 %  1.000" in run.table(entry)
+    entry["rows"].append({"contestant": "torch", "kind": "torch", "ratio": 0.5})
+    report = {"workloads": [entry], "machine": {}}
+    assert bars(report) == [("doubling", "triton", 1.0), ("doubling", "torch", 0.5)]
 
 
 def test_the_table_shows_ratios_to_the_best_triton_by_hand() -> None:

@@ -60,6 +60,7 @@ WORKLOADS = tuple(
         work=2.0 * sizes[0] * sizes[1] * sizes[2],
         unit="TFLOP/s",
         tolerance=5e-3,
+        ceiling="8-bit",
     )
     for name, sizes in SIZES.items()
 )

@@ -122,6 +122,7 @@ def split_k_workload(M: int, N: int, K: int) -> Workload:
         work=2.0 * M * N * K,
         unit="TFLOP/s",
         tolerance=5e-3,
+        is_repeatable=False,
     )
 
 
