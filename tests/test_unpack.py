@@ -130,6 +130,22 @@ def test_products_of_unpacked_numbers(M, N, K, group, programs, swapped, device)
     assert "tl.dot(A_shared, tl.trans(W_local)" in case.transpiled("hip:gfx942").triton_source
 
 
+@pytest.mark.usefixtures("poisoned")
+def test_what_stays_in_registers_is_not_changed_while_it_is_read(device):
+    """Without a wait, eight warps gave another result in each run on an H200."""
+    M, N, K, runs = (1024, 2048, 8192, 50) if device == "cuda" else (128, 128, 128, 2)
+    torch.manual_seed(0)
+    a = torch.randn(M, K, device=device).half()
+    w = torch.randint(256, (N, K // 2), dtype=torch.uint8, device=device)
+    scales = torch.rand(N, K // 64, device=device).half()
+    kernel = dequantized_gemm.scheduled(Schedule(swap_ab=True))
+    tile = {"block_M": 128, "block_N": 128, "block_K": 64, "num_stages": 3, "threads": 256}
+    first = kernel(a, w, scales, **tile)
+    assert sum(not torch.equal(kernel(a, w, scales, **tile), first) for _ in range(runs)) == 0
+    expected = a.double() @ oracles.dequantized(w, scales).to(device).T
+    assert (first.double() - expected).norm() < 1e-3 * expected.norm()
+
+
 @tile2triton.kernel
 @T.swap_ab()
 def scaled_twice(A, B, factor, rescaled=False, turned=False):
