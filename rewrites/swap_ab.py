@@ -4,6 +4,9 @@ Hopper's wgmma reads its first factor from registers or shared memory, and its s
 shared memory only. A second factor that is computed, such as unpacked weights, would have to be
 stored there in every turn of a loop: as the first factor of (bᵀ aᵀ) it stays where it is.
 
+So are products made whose second factor ptxas would lose (`turned_products.py`), where nothing but
+products is added to their sum until it is complete; others are turned round one by one.
+
 before with swap_ab=1:
     def k(A: T.Tensor((64, 512), "float16"), B: T.Tensor((512, 64), "float16"), C: T.Tensor((64, 64), "float16")):
         with T.Kernel(1, threads=128) as bx:
