@@ -20,6 +20,7 @@ from benchmarks.handwritten import (
     gqa_decode,
     linear_attention,
     mamba2,
+    retention,
     rows,
     selective_scan,
     split_k_gemm,
@@ -103,6 +104,9 @@ def others() -> Iterator[tuple[str, Tensor, Tensor]]:
     q, k, v = random(2, 43, 2, 32), random(2, 43, 2, 32), random(2, 43, 2, 48)
     found = linear_attention.linear_attention(q, k, v, CHUNK=16, BLOCK_V=32, **OPTIONS)
     yield "linear attention", found, oracles.linear_attention(q, k, v)
+    rate = torch.tensor([-0.05, -0.7])
+    found = retention.retention(q, k, v, rate, CHUNK=16, BLOCK_V=32, **OPTIONS)
+    yield "retention", found, oracles.retention(q, k, v, rate)
     yield from quantized()
     yield from scaled()
     yield from chunks()

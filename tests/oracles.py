@@ -155,3 +155,11 @@ def attention_backward(
     output = torch.softmax(scores, dim=-1) @ values
     found = torch.autograd.grad(output, (queries, keys, values), exact(do))
     return output.detach(), scores.logsumexp(-1).detach(), found
+
+
+def retention(q: Tensor, k: Tensor, v: Tensor, log2_decay: Tensor) -> Tensor:
+    """(batch, seq_len, heads, dim) each, and the logarithm of each head's decay."""
+    queries, keys, values = (exact(x).transpose(1, 2) for x in (q, k, v))
+    steps = torch.arange(q.shape[1], dtype=torch.float64)
+    decay = torch.exp2(exact(log2_decay)[:, None, None] * (steps[:, None] - steps)).tril()
+    return (queries @ keys.mT * decay @ values).transpose(1, 2)

@@ -1,13 +1,16 @@
 """FlashAttention, decoding and linear attention: masks, layouts, ragged lengths."""
 
 import pytest
+import torch
 
 from tests import oracles
-from tests.kernel_case import Case
+from tests.kernel_case import TOLERANCES, Case
 from tests.kernels.flash_attention import flash_attention
 from tests.kernels.flash_attention_overlapped import flash_attention_overlapped
 from tests.kernels.gqa_decode import gqa_decode
 from tests.kernels.linear_attention import linear_attention
+from tests.kernels.retention import retention
+from tile2triton import transpile
 
 BATCH, HEADS, DIM = 2, 2, 32
 # Key blocks of the size of the query blocks, half of it, and twice.
@@ -113,3 +116,21 @@ def test_reference_equals_the_oracle(case: Case) -> None:
 @pytest.mark.usefixtures("poisoned")
 def test_kernel_equals_the_oracle(case: Case, device: str) -> None:
     case.check(case.run(device))
+
+
+@pytest.mark.usefixtures("poisoned")
+@pytest.mark.parametrize(("dtype", "seq_len"), [("float16", 48), ("float16", 43), ("bfloat16", 43)])
+def test_retention_equals_the_oracle(dtype: str, seq_len: int, device: str) -> None:
+    generator = torch.Generator().manual_seed(seq_len)
+    shapes = ((BATCH, seq_len, HEADS, DIM),) * 2 + ((BATCH, seq_len, HEADS, 48),)
+    kind = getattr(torch, dtype)
+    given = [torch.randn(shape, generator=generator).to(kind) for shape in shapes]
+    given.append(torch.tensor([-0.05, -0.7]))
+    options = {"chunk": 16, "block_V": 32, "threads": 128, "dtype": dtype}
+    found = retention(*(one.to(device) for one in given), **options)
+    meant = transpile(retention, *given, **options).reference(*given)
+    expected = oracles.retention(*given)
+    norm, largest = TOLERANCES[dtype]
+    for one in (found.cpu().double(), torch.from_numpy(meant.astype("float64"))):
+        assert (one - expected).norm() <= norm * expected.norm()
+        assert (one - expected).abs().max() <= largest * expected.abs().max()

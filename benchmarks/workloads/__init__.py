@@ -10,6 +10,7 @@ from benchmarks.workloads import (
     gqa_decode,
     linear_attention,
     mamba2,
+    retention,
     rows,
     selective_scan,
 )
@@ -26,7 +27,7 @@ WORKLOADS: dict[str, Workload] = {
             gqa_decode,
             rows,
         ),
-        *(linear_attention, mamba2, selective_scan),
+        *(linear_attention, retention, mamba2, selective_scan),
     )
     for workload in module.WORKLOADS
 }
