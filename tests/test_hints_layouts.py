@@ -49,3 +49,31 @@ def test_layouts_of_shared_tiles_are_native_patches_or_refused(all_patches, layo
 
 def test_a_tile_that_is_not_loaded_ahead_has_no_layout_to_patch(all_patches):
     assert outcome(product(layout=crossed, stages=0), "cuda:80", "annotate_layout")[0] == "none"
+
+
+@pytest.mark.parametrize(
+    ("layout", "target", "reason"),
+    [
+        (lambda i, j: i * 64 + (j ^ (i % 2)), "cuda:80", "groups of 2 are to stay together"),
+        (lambda i, j: j * 32 + i, "cuda:80", "move 4 bytes of a row at once, best 16"),
+        (lambda i, j: i * 69 + j, "hip:gfx942", "free behind a row: 8, not 5"),
+    ],
+)
+def test_layouts_that_no_copy_can_write_are_refused(all_patches, layout, target, reason):
+    made = product(layout=lambda tile: T.Layout((32, 64), layout))
+    how, said = outcome(made, target, "annotate_layout")
+    assert how == "none" and reason in said
+
+
+def test_pairs_may_change_places(all_patches):
+    made = product(layout=lambda tile: T.Layout((32, 64), lambda i, j: i * 64 + (j ^ i % 2 * 2)))
+    assert outcome(made, "cuda:80", "annotate_layout")[0] == "patch"
+
+
+@pytest.mark.parametrize("layout", ["rows", 3])
+def test_what_is_no_layout_is_named(all_patches, layout):
+    _, found = outcomes(product(layout=lambda tile: layout), "cuda:80")
+    assert found[f"T.annotate_layout({{b: {layout!r}}})"] == (
+        "none",
+        f"{layout!r} is no layout of a shared tile that is known here",
+    )

@@ -140,6 +140,17 @@ def test_rows_are_padded_on_amd() -> None:
         assert made["shared memory"] > stock(kernel)["shared memory"]
 
 
+@pytest.mark.parametrize("padding", [1, 4])
+def test_gaps_that_rows_are_not_aligned_behind_are_refused(padding: int) -> None:
+    wanted = ("shared_layout", "A_shared", {**PADDED, "padding": padding})
+    reason = (
+        f"rows {64 + 2 * padding} bytes apart are not aligned to the 16 bytes that a thread moves "
+        "at once: leave 8 elements free"
+    )
+    with pytest.raises(BlockedError, match=reason):
+        patched(product("hip:gfx942"), wanted)
+
+
 def test_load_outside_of_loops_is_an_asynchronous_copy() -> None:
     kernel = attention("cuda:80")
     after = patched(kernel, ("async_outside_loop", "Q_shared", {}))

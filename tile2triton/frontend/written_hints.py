@@ -66,7 +66,7 @@ def _set_down(
 def _layout_text(layout: Any) -> str:
     if isinstance(layout, Layout):
         return layout.maker
-    return "a function"
+    return "a function" if callable(layout) else _text(layout)
 
 
 def _text(value: Any) -> str:

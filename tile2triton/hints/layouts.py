@@ -22,6 +22,8 @@ _SWIZZLES = {
     "make_quarter_bank_swizzled_layout": 32,
 }
 _PLAIN = "make_linear_layout"
+# The fewest bytes that an asynchronous copy moves.
+_LEAST_BYTES = 4
 # Tiles above it are not tried element by element.
 _MOST_ELEMENTS = 1 << 16
 
@@ -83,7 +85,7 @@ def _settled(
         if not shown.is_function:
             return "native", "Triton swizzles or pads what matrix units read by itself", shown
     reason = refusal("shared_layout", target(facts.target), {"kind": shown.kind})
-    reason = reason or _too_short(shown, tile)
+    reason = reason or _too_short(shown, tile) or _torn(shown, bits(tile.dtype)) or _odd_gap(shown)
     return ("none", reason, None) if reason else ("patch", "", shown)
 
 
@@ -92,6 +94,31 @@ def _too_short(shown: Shown, tile: Tile) -> str:
     row = lengths(tile)[-1] * bits(tile.dtype) // 8
     wanted = dict(shown.arguments).get("bytes", 0)
     return f"its rows are {row} bytes long" if isinstance(wanted, int) and row < wanted else ""
+
+
+def _torn(shown: Shown, width: int) -> str:
+    """Why no copy can write elements of `width` bits where they are to lie; "" where one can."""
+    offsets = dict(shown.arguments).get("offsets", ())
+    assert isinstance(offsets, tuple)
+    group = max(1, _LEAST_BYTES * 8 // width)
+    columns, wanted = offsets[1::2], [1 << bit for bit in range(group.bit_length() - 1)]
+    first, rest = columns[: len(wanted)], columns[len(wanted) :]
+    is_kept = list(first) == wanted and not any(int(column) % group for column in rest)
+    if shown.kind != "linear" or is_kept:
+        return ""
+    return (
+        f"asynchronous copies move {_LEAST_BYTES} bytes of a row at once, best 16: neighbours in "
+        f"groups of {group} are to stay together, best of {128 // width}"
+    )
+
+
+def _odd_gap(shown: Shown) -> str:
+    """Why Triton has no such gaps behind rows; "" where it has."""
+    padding = dict(shown.arguments).get("padding", 0)
+    if not isinstance(padding, int) or not padding & (padding - 1):
+        return ""
+    most = 1 << padding.bit_length()
+    return f"Triton leaves 1, 2, 4, 8, … elements free behind a row: {most}, not {padding}"
 
 
 def _is_multiplied(kernel: ast.FunctionDef, name: str) -> bool:
@@ -111,7 +138,8 @@ def recognised(layout: Any, shape: Sequence[int], width: int) -> Shown:
         return Shown("none")
     if "swizzle" in maker:
         return Shown("swizzled")
-    return Shown("", reason=f"`{maker or 'this'}` is no layout of a shared tile that is known here")
+    said = f"`{maker}`" if maker else repr(layout)
+    return Shown("", reason=f"{said} is no layout of a shared tile that is known here")
 
 
 def _of_function(function: Callable[..., Any], shape: tuple[int, ...], width: int) -> Shown:

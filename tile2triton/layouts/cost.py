@@ -110,7 +110,7 @@ class _Judge:
         if isinstance(made, Boxes) or isinstance(owns, Boxes):
             return True
         width = made.instruction.width
-        if (made.addresses % width).any():
+        if not made.is_aligned:
             return False
         if part[0].kind != COPY:
             return True

@@ -38,6 +38,11 @@ class Issues:
         return int(self.addresses.shape[1])
 
     @property
+    def is_aligned(self) -> bool:
+        """Whether all addresses are multiples of the bytes that an access moves."""
+        return not (self.addresses % self.instruction.width).any()
+
+    @property
     def total(self) -> int:
         """Instructions of all warps."""
         return self.count * self.warps

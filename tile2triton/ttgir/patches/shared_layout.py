@@ -11,6 +11,11 @@
 import re
 from functools import partial
 
+from ...layouts.accesses import accesses
+from ...layouts.errors import LayoutError
+from ...layouts.issues import Issues
+from ...layouts.padded_shared import PaddedShared
+from ...ttgir_text.module import read_module
 from ..listing import Listing
 from ..memory import (
     DIRECT_LOADS,
@@ -40,7 +45,10 @@ def edits(request: Request, chip: Chip) -> tuple[Edit, ...]:
     if kind == "swizzled" and request.arguments.get("bytes") not in _WIDTHS:
         raise RefusedError("rows are permuted in 32, 64 or 128 bytes")
     if chip.generation < 9:
-        return (Edit("after:add_pipeline", partial(_in_loops, request)),)
+        laid = Edit("after:add_pipeline", partial(_in_loops, request))
+        # What reads and writes the buffer is settled in the end.
+        checks = (Edit("end:make_ttgir", partial(_check_gaps, request)),)
+        return (laid, *(checks if kind == "padded" else ()))
     return (Edit("after:add_optimize_descriptor_encoding", partial(_of_operands, request)),)
 
 
@@ -60,6 +68,28 @@ def _in_loops(request: Request, module: Module, site: Site) -> str:
             raise RefusedError("loads that write to LDS directly leave nothing free between rows")
         site.laid_out.add((request.anchor, layout_kind(listing, index)))
     return str(listing)
+
+
+def _check_gaps(request: Request, module: Module, site: Site) -> None:
+    """Refuse gaps behind which rows start where their elements cannot be moved together."""
+    gaps = ((request.arguments["interval"], request.arguments["padding"]),)
+    try:
+        found = accesses(read_module(str(module)), f"hip:{site.chip.arch}")
+    except LayoutError as error:
+        raise RefusedError(f"its layouts are not known: {error}") from error
+    padded = [
+        one for one in found if isinstance(one.memory, PaddedShared) and one.memory.gaps == gaps
+    ]
+    made = [one.made for one in padded if isinstance(one.made, Issues)]
+    if all(one.is_aligned for one in made):
+        return
+    (bits,) = {one.use.bits for one in padded if one.use}
+    width = max(one.instruction.width for one in made)
+    raise RefusedError(
+        f"rows {sum(gaps[0]) * bits // 8} bytes apart are not aligned to the {width} bytes that a "
+        f"thread moves at once: leave {width * 8 // bits} elements free behind each row, or a "
+        "multiple"
+    )
 
 
 def _meaning(
