@@ -178,6 +178,8 @@ class HintOutcome:
     detail: str
     filename: str = ""
     claim: Claim | None = None
+    # What the program calls the tiles and tensors that the hint names.
+    names: tuple[str, ...] = ()
     kernels: tuple[str, ...] = ()
 
 
@@ -212,6 +214,7 @@ class HintRequest:
     anchor: str = ""
     arguments: tuple[tuple[str, Argument], ...] = ()
     filename: str = ""
+    names: tuple[str, ...] = ()
 
 
 class Operator(Protocol):
@@ -295,6 +298,8 @@ class Facts:
     hint_requests: list[HintRequest] = field(default_factory=list)
     # What was left out of the tree because the order of its statements already says it.
     erased: list[Erasure] = field(default_factory=list)
+    # What the user calls tiles and variables that have other names here.
+    written_names: dict[str, str] = field(default_factory=dict)
     # What the emitted module asks to be edited in what Triton makes of its kernels.
     patches: list[Patch] = field(default_factory=list)
     # What became of each hint, once for each target.

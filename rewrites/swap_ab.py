@@ -49,6 +49,7 @@ from dataclasses import replace
 from rewrites.dtypes import bits
 from rewrites.environment import Names
 from rewrites.facts import Facts, Tile
+from rewrites.hint_notes import WRITTEN
 from rewrites.nodes import Comment
 from rewrites.quote import copy_tree, literal, place, stmts
 from rewrites.tree import base_name, blocks_of, function_of, names_in, operator_call, walk
@@ -211,6 +212,7 @@ def _exchange(statement: ast.stmt, accumulator: str, made: str, facts: Facts) ->
             ]
             continue
         sides = facts.operators["gemm"].arguments(call)
+        call.__dict__[WRITTEN] = copy_tree(call)
         call.args = [sides["B"], sides["A"], ast.Name(made, ast.Load())]
         flags = {"transpose_A": not _is_set(sides["transpose_B"])}
         flags |= {"transpose_B": not _is_set(sides["transpose_A"])}

@@ -157,3 +157,18 @@ def test_an_asynchronous_copy_is_one_in_loops_and_a_patch_outside(all_patches):
     assert outcome(made(True), "cuda:80", "T.async_copy")[0] == "native"
     assert outcome(made(False), "cuda:80", "T.async_copy")[0] == "patch"
     assert outcome(made(False), "hip:gfx942", "T.async_copy")[0] == "none"
+
+
+PREFERENCES = {
+    # What a copy asks for on a chip with TMA, and a word of what is said of the preference.
+    "magic": ({"prefer_instruction": "magic"}, "none", "none of tma, cp_async and sync"),
+    "both": ({"prefer_instruction": "tma", "disable_tma": True}, "none", "`disable_tma=True`"),
+    "tma": ({"prefer_instruction": "tma"}, "native", "a TMA descriptor moves it"),
+}
+
+
+@pytest.mark.parametrize("case", PREFERENCES)
+def test_preferences_are_applied_where_they_are_known_and_not_forbidden(case):
+    hints, how, words = PREFERENCES[case]
+    said = outcome(product(hints), "cuda:90", "prefer_instruction")
+    assert said[0] == how and words in said[1]

@@ -233,3 +233,15 @@ def test_the_rest_of_a_schedule_is_in_the_report():
 def test_options_of_a_schedule_are_read_from_files(tmp_path):
     path = Schedule(registers=96, ctas=2).write(tmp_path / "few.toml")
     assert Schedule.read(path).for_target("cuda:90").options == {"maxnreg": 96, "num_ctas": 2}
+
+
+@pytest.mark.parametrize(
+    ("option", "target"),
+    [({"matrix_instruction": 32}, "hip:gfx942"), ({"mma_version": 2}, "cuda:90")],
+)
+def test_annotations_of_products_are_of_nothing_where_there_are_none(option, target):
+    made = registers(lambda: None).scheduled(Schedule(**option))
+    kernel, found = outcomes(made, target)
+    ((name, value),) = option.items()
+    assert found[f"T.{name}({value})"] == ("none", "the kernel has no matrix products")
+    assert not kernel.lowered_facts.patches and "nonkdim=" not in kernel.triton_source

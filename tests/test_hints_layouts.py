@@ -2,6 +2,7 @@
 
 import pytest
 
+import tile2triton
 import tile2triton.language as T
 from tests.hinted import crossed, outcome, outcomes, padded, product
 from tile2triton.tilelang.layouts import LAYOUTS
@@ -20,6 +21,9 @@ def scattered(tile):
 ROWS = {
     (make_swizzled_layout, "cuda:80"): ("native", ""),
     (usual, "cuda:80"): ("native", ""),
+    # Triton swizzles on AMD, but not so.
+    (make_swizzled_layout, "hip:gfx942"): ("native", ""),
+    (usual, "hip:gfx942"): ("none", ""),
     (padded, "cuda:80"): ("none", ""),
     (padded, "hip:gfx950"): ("patch", "padded"),
     (crossed, "cuda:80"): ("patch", "linear"),
@@ -45,6 +49,30 @@ def test_layouts_of_shared_tiles_are_native_patches_or_refused(all_patches, layo
         offsets = dict(patches[0].arguments)["offsets"]
         assert offsets[:12] == (0, 1, 0, 2, 0, 4, 0, 8, 0, 16, 0, 32)
         assert offsets[12:] == (1, 16, 2, 32, 4, 0, 8, 0, 16, 0)
+
+
+def test_rows_are_not_permuted_in_more_bytes_than_they_have(all_patches):
+    @tile2triton.kernel(out_idx=[1])
+    def made(columns):
+        @T.prim_func
+        def main(A: T.Tensor((64, 64), "float16"), C: T.Tensor((64, 64), "float32")):
+            with T.Kernel(1, threads=128):
+                a = T.alloc_shared((64, columns), "float16")
+                c = T.alloc_fragment((64, 64), "float32")
+                T.annotate_layout({a: LAYOUTS["make_half_bank_swizzled_layout"](a)})
+                T.clear(c)
+                for k in T.Pipelined(64 // columns, num_stages=2):
+                    T.copy(A[0, k * columns], a)
+                    T.gemm(a, a, c, transpose_B=True)
+                T.copy(c, C)
+
+        return main
+
+    for columns, how in ((32, "patch"), (16, "none")):
+        report = tile2triton.transpile(made, columns, target="cuda:80").lowered_facts.hint_report
+        (said,) = [one for one in report if "annotate_layout" in one.construct]
+        assert said.how == how
+    assert said.detail == "its rows are 32 bytes long"
 
 
 def test_a_tile_that_is_not_loaded_ahead_has_no_layout_to_patch(all_patches):

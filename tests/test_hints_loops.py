@@ -2,6 +2,8 @@
 
 import pytest
 
+import tile2triton
+import tile2triton.language as T
 from tests.hinted import outcome, outcomes, product
 
 LOOPS = {
@@ -55,3 +57,25 @@ def test_stages_of_statements_are_stages_of_the_loop_or_patches(all_patches, ord
 def test_schedules_of_tcgen05_are_tritons(all_patches):
     made = product(stages=0, order=[0, 1, 2], stage=[0, 0, 1])
     assert outcome(made, "cuda:100", "stage=")[0] == "none"
+
+
+def test_hints_in_a_loop_without_turns_are_of_nothing(all_patches):
+    @tile2triton.kernel(out_idx=[1])
+    def made(turns=0):
+        @T.prim_func
+        def main(A: T.Tensor((64, 64), "float16"), C: T.Tensor((64, 64), "float32")):
+            with T.Kernel(1, threads=128):
+                a = T.alloc_shared((64, 64), "float16")
+                c = T.alloc_fragment((64, 64), "float32")
+                T.clear(c)
+                for _ in T.Pipelined(turns, num_stages=2):
+                    T.copy(A, a, eviction_policy="evict_last")
+                    T.gemm(a, a, c, policy=T.GemmWarpPolicy.FullRow)
+                T.copy(c, C)
+
+        return main
+
+    kernel, found = outcomes(made, "cuda:80")
+    idle = [said for key, said in found.items() if "T.Kernel" not in key]
+    assert idle == [("none", "its loop makes no turn")] * 3
+    assert not kernel.lowered_facts.patches

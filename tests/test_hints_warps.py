@@ -56,7 +56,7 @@ def test_warps_share_out_by_patch_where_a_schedule_takes_mma_sync(all_patches, m
 
 
 @tile2triton.kernel(out_idx=[3])
-def two_widths(policy="FullRow", rows=128, threads=256):
+def two_widths(policy="FullRow", is_changed=False, rows=128, threads=256):
     """The first product is turned round on Hopper: its second factor has shorter rows."""
 
     @T.prim_func
@@ -76,6 +76,10 @@ def two_widths(policy="FullRow", rows=128, threads=256):
             T.copy(A, a)
             T.copy(B, b)
             T.gemm(a, b, c, transpose_B=True, clear_accum=True, policy=policy)
+            if is_changed:
+                for i, j in T.Parallel(rows, 64):
+                    c[i, j] = c[i, j] + 1.0
+                T.gemm(a, b, c, transpose_B=True)
             T.copy(c, h)
             T.copy(W, w)
             T.gemm(h, w, d, transpose_B=True, clear_accum=True, policy=policy)
@@ -84,9 +88,25 @@ def two_widths(policy="FullRow", rows=128, threads=256):
     return main
 
 
+@pytest.mark.parametrize("is_changed", [False, True])
 @pytest.mark.parametrize(("policy", "of_transpose"), [("FullRow", "FullCol"), ("Square", "")])
-def test_policies_of_transposes_are_exchanged(all_patches, policy, of_transpose):
-    kernel = tile2triton.transpile(two_widths, target="cuda:90", policy=policy)
+def test_policies_of_transposes_are_exchanged(all_patches, policy, of_transpose, is_changed):
+    """A sum that nothing else reads is kept as a transpose; others are turned back each time."""
+    sizes = {"policy": policy, "is_changed": is_changed}
+    kernel = tile2triton.transpile(two_widths, target="cuda:90", **sizes)
     assert "Turned round" in kernel.triton_source
-    patches = [one for one in kernel.lowered_facts.patches if one.anchor == "c"]
+    assert ("c_transposed" in kernel.triton_source) != is_changed
+    written = f"T.gemm(a, b, c, policy={policy!r})"
+    (said,) = [one for one in kernel.lowered_facts.hint_report if one.construct == written]
+    patches = [one for one in kernel.lowered_facts.patches if one.construct == written]
     assert [dict(one.arguments)["policy"] for one in patches] == [of_transpose] * bool(of_transpose)
+    assert said.how == ("patch" if of_transpose else "native")
+
+
+def test_hopper_multiplies_float64_by_mma_sync_anyway(monkeypatch):
+    monkeypatch.setattr(pipeline, "patch_kinds", lambda: PATCHES | {"mma_version"})
+    made = plain.scheduled(Schedule(mma_version=2))
+    kernel = tile2triton.transpile(made, target="cuda:90", dtype="float64", total="float64")
+    report = kernel.lowered_facts.hint_report
+    (said,) = [one for one in report if "mma_version" in one.construct]
+    assert (said.how, said.detail) == ("none", "wgmma multiplies no float64")

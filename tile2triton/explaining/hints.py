@@ -1,6 +1,5 @@
 """What became of each hint once the kernel is compiled, with the machine code as evidence."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -100,7 +99,7 @@ def _is_laid_otherwise(hint: HintOutcome, facts: Facts, rows: list[Move | Produc
 
 def _rows(hint: HintOutcome, facts: Facts, tiles: Tiles) -> list[Move | Product]:
     """The moves and products of the tiles that a hint names."""
-    words = set(re.findall(r"\w+", hint.construct))
+    words = set(hint.names)
     rows: list[Move | Product] = []
     if hint.construct.startswith("T.gemm"):
         rows += [row for row in tiles.products if row.variable in words]

@@ -53,6 +53,7 @@ def allocate_tile(builder: Builder, operator: str, arguments: dict[str, Any]) ->
         is_next = builder.block is block and block.body[-1] is statement
         kind = (wanted, scope, dtype, op, *map(ast.dump, kept))
         name = builder.tile_names.claim(kind, builder, is_next)
+        builder.wanted[name] = wanted
         builder.tile_names.add(name, kind, made, builder.blocks)
         builder.bound[name] = block
         builder.facts.tiles[name] = Tile(name, tuple(map(int, shape)), kept, dtype, scope, op=op)

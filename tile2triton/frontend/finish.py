@@ -20,6 +20,9 @@ def finished(
     facts = builder.facts
     builder.flush()
     facts.outputs = outputs
+    facts.written_names = {
+        name: wanted for name, wanted in builder.wanted.items() if name != wanted
+    }
     facts.parameters = tuple(
         name
         for name in parameters

@@ -22,7 +22,8 @@ def write_down(builder: Builder, operator: str, given: dict[str, Any]) -> None:
     if isinstance(layouts, dict):
         for buffer, layout in layouts.items():
             if isinstance(buffer, Buffer):
-                construct = f"T.{operator}({{{buffer.name}: {_layout_text(layout)}}})"
+                written = builder.wanted.get(buffer.name, buffer.name)
+                construct = f"T.{operator}({{{written}: {_layout_text(layout)}}})"
                 about = {"buffer": buffer.name, "layout": layout}
                 _set_down(builder, operator, construct, here(), about)
         return

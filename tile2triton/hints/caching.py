@@ -10,7 +10,7 @@ from tile2triton.targets import target
 def caching(facts: Facts, call: ast.Call, policy: object, is_load: bool) -> tuple[str, str]:
     """The eviction policy and the cache modifier, which is what AMD's chips have."""
     how, detail, words = _settled(policy, is_load, target(facts.target).backend == "cuda")
-    note(facts, call, with_option(call, "eviction_policy"), how, detail)
+    note(facts, call, with_option(facts, call, "eviction_policy"), how, detail)
     return words
 
 

@@ -9,7 +9,7 @@ from rewrites.dtypes import bits
 from rewrites.environment import next_power_of_two
 from rewrites.erase_protocol import ASYNCHRONOUS
 from rewrites.facts import Claim
-from rewrites.hint_notes import note, request, with_option
+from rewrites.hint_notes import as_user_wrote, note, request, with_option
 from rewrites.lowering import Lowering
 from rewrites.tensors import strides
 from tile2triton.hints.caching import caching
@@ -105,9 +105,9 @@ class CopyHints:
 
     def _construct(self, name: str) -> str:
         if name == "prefer_instruction" and self.instruction == ASYNCHRONOUS:
-            operands = ", ".join(map(ast.unparse, self.call.args))
-            return f"T.async_copy({operands})"
-        return with_option(self.call, name)
+            operands = [as_user_wrote(self.facts, one) for one in self.call.args]
+            return f"T.async_copy({', '.join(operands)})"
+        return with_option(self.facts, self.call, name)
 
     def _prefer(self) -> None:
         name = "prefer_instruction"
@@ -130,6 +130,8 @@ class CopyHints:
             return "the target has no TMA"
         if self.said.get("disable_tma"):
             return "`disable_tma=True` of the same copy takes pointers"
+        if self.facts.hints.get("descriptors") is False:
+            return "a pass config takes pointers"
         return (
             "TMA takes whole tiles of tensors that are read or written only, whose rows are known "
             "and multiples of 16 bytes"

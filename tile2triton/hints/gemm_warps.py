@@ -51,7 +51,7 @@ def settle_policy(
         return Settled("none", f"`{anchor}` is no tile that Triton multiplies into by itself")
     height, width = _lengths(tile)
     shape = (width, height) if is_turned else (height, width)
-    what = "transpose, which it computes," if is_turned else "product"
+    what = f"the transpose of `{anchor}`" if is_turned else f"`{anchor}`"
     reason = refusal("gemm_warps", goal, {})
     if reason and tile.dtype == WIDE:
         reason = f"no patch shares products of {WIDE} out on {goal.label}"
@@ -73,7 +73,7 @@ def settle_policy(
     claim = Claim("warps", wanted)
     rows, columns = wanted
     if made == {wanted}:
-        said = f"Triton gives its {warps} warps {rows} by {columns} parts of the {what} by itself"
+        said = f"Triton gives its {warps} warps {rows} by {columns} parts of {what} by itself"
         return Settled("native", said, claim)
     return Settled("patch", "", claim)
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from rewrites.facts import Facts, Patch
 from tile2triton.hints.anchors import anchors_of, products_in
+from tile2triton.hints.gemm_warps import WIDE
 from tile2triton.patch_targets import refusal
-from tile2triton.targets import Target, target
+from tile2triton.targets import target
 
 
 @dataclass(frozen=True)
@@ -19,18 +20,22 @@ class KernelPatch:
 
     kind: str
     argument: str
-    lack: Callable[[ast.FunctionDef], str]
+    lack: Callable[[ast.FunctionDef, Facts], str]
 
-    def refusal(self, goal: Target, kernel: ast.FunctionDef) -> str:
-        """Why a kernel on a target does not take it; "" where it does."""
-        return refusal(self.kind, goal, {}) or self.lack(kernel)
-
-
-def _mma_version(kernel: ast.FunctionDef) -> str:
-    return "" if products_in(kernel) else "the kernel has no matrix products"
+    def refusal(self, kernel: ast.FunctionDef, facts: Facts) -> str:
+        """Why a kernel does not take it on its target; "" where it does."""
+        return refusal(self.kind, target(facts.target), {}) or self.lack(kernel, facts)
 
 
-def _direct_to_lds(kernel: ast.FunctionDef) -> str:
+def _mma_version(kernel: ast.FunctionDef, facts: Facts) -> str:
+    if not products_in(kernel):
+        return "the kernel has no matrix products"
+    made = (name for name, found in anchors_of(kernel).items() if found[0].kind == "dot")
+    dtypes = {facts.tiles[name].dtype for name in made if name in facts.tiles}
+    return f"wgmma multiplies no {WIDE}" if dtypes == {WIDE} else ""
+
+
+def _direct_to_lds(kernel: ast.FunctionDef, facts: Facts) -> str:
     loads = [one for found in anchors_of(kernel).values() for one in found]
     if any(one.kind != "dot" and one.runs_ahead for one in loads):
         return ""
@@ -51,7 +56,7 @@ def ask_for(
 ) -> tuple[str, str]:
     """Ask for a patch where it is legal; what became of the annotation, and the words for it."""
     row = KERNEL_PATCHES[name]
-    reason = row.refusal(target(facts.target), kernel)
+    reason = row.refusal(kernel, facts)
     if reason:
         return "none", reason
     line, filename = getattr(node, "lineno", 0), getattr(node, "filename", "")

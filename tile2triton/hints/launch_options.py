@@ -5,9 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rewrites.facts import Facts, Launch
+from tile2triton.hints.anchors import products_in
 from tile2triton.hints.registers import least_registers
 from tile2triton.targets import Target, target
 
+# Options of matrix instructions.
+_OF_PRODUCTS = ("matrix_instr_nonkdim", "kpack")
 # The registers of a multiprocessor, and the most that a thread can name.
 REGISTERS = 64 * 1024
 MOST_REGISTERS = 255
@@ -69,6 +72,8 @@ def set_option(
     if not refusal and name == "maxnreg":
         least = least_registers(kernel, launch, facts)
         refusal = f"its matrix products take {least} registers a thread" if value < least else ""
+    if not refusal and name in _OF_PRODUCTS and not products_in(kernel):
+        refusal = "the kernel has no matrix products"
     if refusal:
         return "none", refusal
     known = launch.options.setdefault(name, value)

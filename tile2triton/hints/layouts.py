@@ -49,7 +49,7 @@ def layout_requests(
         how, detail, shown = _settled(hint, name, kernels[block], facts)
         if how != "patch" or shown is None:
             claim = Claim("swizzled") if how == "native" else None
-            outcome(facts, hint.construct, hint.line, hint.filename, how, detail, claim)
+            outcome(facts, hint.construct, hint.line, hint.filename, how, detail, claim, (name,))
             continue
         requests.append(
             HintRequest(
@@ -60,6 +60,7 @@ def layout_requests(
                 name,
                 (("kind", shown.kind), *shown.arguments),
                 hint.filename,
+                (name,),
             )
         )
     return requests

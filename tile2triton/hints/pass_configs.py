@@ -51,8 +51,10 @@ def _settled(
         return "native", "pointers move tiles" if has_tma(goal.name) else "the target has no TMA"
     if not products_in(kernel):
         return "native", "nothing is multiplied"
-    if KERNEL_PATCHES[KIND].refusal(goal, kernel):
-        return "native", "the target has no wgmma"
+    reason = KERNEL_PATCHES[KIND].refusal(kernel, facts)
+    if reason:
+        is_hopper = goal.name == "cuda:90"
+        return "native", reason if is_hopper else "the target has no wgmma"
     said = f"`{KIND}` of the kernel"
     if all((one.kind, one.kernel) != (KIND, kernel.name) for one in facts.patches):
         arguments = (("version", 2),)

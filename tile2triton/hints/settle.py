@@ -7,8 +7,9 @@ from rewrites.descriptors import has_tma
 from rewrites.facts import Facts, HintOutcome, HintRequest, Launch, Patch
 from rewrites.hint_notes import note, outcome
 from rewrites.schedule import Schedule
-from rewrites.tree import kernels_of, walk
+from rewrites.tree import kernels_of
 from tile2triton.hints.anchors import anchors_of
+from tile2triton.hints.idle_loops import places_in, refuse_idle
 from tile2triton.hints.inferred_layouts import inferred_layouts
 from tile2triton.hints.kernel_patches import KERNEL_PATCHES, ask_for
 from tile2triton.hints.launch_options import OPTIONS, set_option
@@ -77,6 +78,7 @@ def settle(tree: ast.Module, facts: Facts, schedule: Schedule) -> None:
         if "mma_version" not in asked:
             facts.patches += turned_operands(kernel, launch.num_warps, facts)
         facts.patches += inferred_layouts(kernel, facts)
+    refuse_idle(kernels, facts)
     facts.hint_report = [
         replace(one, kernels=_kernels_with(one, kernels, facts)) for one in facts.hint_report
     ]
@@ -90,17 +92,9 @@ def _kernels_with(
     place = hint.line, hint.filename
     starts = {one.kernel_line for one in facts.written_hints if (one.line, one.filename) == place}
     found = tuple(
-        one.name for one in kernels if one.lineno in starts or place in _places(one, facts)
+        one.name for one in kernels if one.lineno in starts or place in set(places_in(one, facts))
     )
     return found or tuple(one.name for one in kernels)
-
-
-def _places(kernel: ast.FunctionDef, facts: Facts) -> set[tuple[int, str]]:
-    """The user's lines that a kernel was made of; those of the kernel's own file do not name it."""
-    found = {
-        (node.__dict__.get("lineno", 0), node.__dict__.get("filename", "")) for node in walk(kernel)
-    }
-    return {(line, "" if name == facts.filename else name) for line, name in found}
 
 
 def _set_schedule(kernels: list[ast.FunctionDef], facts: Facts, schedule: Schedule) -> None:
@@ -162,7 +156,9 @@ def _settle_request(
         how, detail, claim = settle_patch(request, kernel, launch, facts)
         if how == "patch":
             detail = _ask_for(request, kernel, facts)
-    outcome(facts, request.construct, request.line, request.filename, how, detail, claim)
+    outcome(
+        facts, request.construct, request.line, request.filename, how, detail, claim, request.names
+    )
 
 
 def _ask_for(request: HintRequest, kernel: ast.FunctionDef, facts: Facts) -> str:

@@ -102,7 +102,7 @@ def update_lowering(function: str, combination: Combination) -> Callable[..., Va
         by_tma = arguments.get("use_tma")
         if isinstance(by_tma, ast.Constant) and by_tma.value:
             reason = "Triton's atomics go by pointers"
-            note(facts, node, with_option(node, "use_tma"), "none", reason)
+            note(facts, node, with_option(facts, node, "use_tma"), "none", reason)
         if is_element_form(dst, tree, facts):
             return update.run(space, list(target.starts), space.value(tree))
         if not is_region(tree, facts):
