@@ -47,7 +47,7 @@ KIB = 1024
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
     """Lower `num_stages` where it is certain that it does not fit."""
     function = function_of(tree)
-    _fit(function.body, _operands(function, facts), facts)
+    _fit(function.body, factors_of(function, facts), facts)
     return tree
 
 
@@ -57,7 +57,7 @@ def _fit(body: list[ast.stmt], operands: set[str], facts: Facts) -> None:
             _fit(block, operands, facts)
         match statement:
             case ast.For(iter=ast.Call(func=ast.Attribute(attr="Pipelined")) as header):
-                size = _staged(statement.body, operands, facts)
+                size = staged_bytes(statement.body, operands, facts)
                 for keyword in header.keywords:
                     if size and keyword.arg == "num_stages":
                         said = _lower(keyword, size, facts)
@@ -87,7 +87,7 @@ def _lower(keyword: ast.keyword, size: int, facts: Facts) -> str:
     return said
 
 
-def _staged(body: list[ast.stmt], operands: set[str], facts: Facts) -> int:
+def staged_bytes(body: list[ast.stmt], operands: set[str], facts: Facts) -> int:
     """The bytes of what GEMMs read and every turn of the loop copies or gathers from tensors."""
     moved = {target or "" for one in body for source, target in _moves(one, facts) if source}
     size = 0
@@ -127,7 +127,7 @@ def _chosen(value: ast.expr) -> ast.expr:
     return value
 
 
-def _operands(function: ast.FunctionDef, facts: Facts) -> set[str]:
+def factors_of(function: ast.FunctionDef, facts: Facts) -> set[str]:
     """The tiles that GEMMs read."""
     found: set[str] = set()
     for node in walk(function):

@@ -58,6 +58,9 @@ class Space:
     subject: Subject
     program: Program
     knobs: tuple[Knob, ...]
+    # What the program has where these are no knobs.
+    warps: int
+    stages: int
 
     def __len__(self) -> int:
         return math.prod(len(knob.values) for knob in self.knobs)
@@ -102,7 +105,9 @@ def space_of(subject: Subject) -> Space:
     tiles = tuple(_tiles(subject, program))
     knobs = [*tiles, *_warps(subject, kernel, program), *_stages(subject, program)]
     knobs += _choices(subject, kernel, program)
-    return Space(subject, program, tuple(knobs))
+    warps = max(_warps_of(subject, kernel), default=4)
+    stages = max(stages_of(program), default=1)
+    return Space(subject, program, tuple(knobs), warps, stages)
 
 
 def _tiles(subject: Subject, program: Program) -> Iterator[Knob]:
@@ -137,12 +142,17 @@ def _warps(subject: Subject, kernel: CompiledKernel, program: Program) -> Iterat
     asked = {getattr(node, "attr", "") for node in walk(function_of(program.tree))}
     if subject.said.threads is not None or facts.barriers or asked & {*THREAD_OPERATORS}:
         return
-    # A schedule counts warps of 32 threads on every chip.
-    width = target(subject.target).warp_size // WARP
-    usual = {launch.num_warps * width for launch in kernel.lowered_facts.launches}
+    usual = _warps_of(subject, kernel)
     if len(usual) == 1:
+        width = target(subject.target).warp_size // WARP
         values = {one * width for one in WARPS if one * width <= 1024 // WARP // 2}
         yield Knob("warps", tuple(sorted(values | usual)), usual.pop())
+
+
+def _warps_of(subject: Subject, kernel: CompiledKernel) -> set[int]:
+    """The warps of its launches, which a schedule counts as 32 threads on every chip."""
+    width = target(subject.target).warp_size // WARP
+    return {launch.num_warps * width for launch in kernel.lowered_facts.launches}
 
 
 def _stages(subject: Subject, program: Program) -> Iterator[Knob]:
