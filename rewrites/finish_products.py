@@ -118,7 +118,7 @@ def _unfinished(body: list[ast.stmt], at: int) -> str | None:
     if len(dots) != 1 or any(_uses(later, total) for later in body[at + 1 :]):
         return None
     first = _viewed(dots[0].args[0])
-    if _is_computed(first, body[:at]):
+    if _is_computed(first, body, at):
         return ast.unparse(first) if isinstance(first, ast.Name) else "its factor"
     return None
 
@@ -145,18 +145,24 @@ def _viewed(tree: ast.expr) -> ast.expr:
     return tree
 
 
-def _is_computed(tree: ast.expr, before: list[ast.stmt]) -> bool:
-    """Whether a value is made in the loop, neither loaded nor of a product in the same turn."""
+def _is_computed(tree: ast.expr, body: list[ast.stmt], at: int) -> bool:
+    """Whether a value is made in the loop, neither loaded nor of a product in the same turn.
+
+    It is read in the statement `at`; what that turn has not set yet is left from the one before.
+    """
     tree = _viewed(tree)
     if isinstance(tree, ast.Name):
-        for at in range(len(before) - 1, -1, -1):
-            match before[at]:
+        order = [*range(at - 1, -1, -1), *range(len(body) - 1, at - 1, -1)]
+        for index in order:
+            match body[index]:
                 case ast.Assign(targets=[ast.Name(id=made)], value=value) if made == tree.id:
-                    return _is_computed(value, before[:at])
+                    if index < at:
+                        return _is_computed(value, body, index)
+                    return not _is_load(_viewed(value))
                 case ast.stmt() as other if tree.id in _stored(other):
                     return True
         return False
-    return not _is_load(tree) and not _follows_product(tree, before)
+    return not _is_load(tree) and not _follows_product(tree, body[:at])
 
 
 def _is_load(tree: ast.expr) -> bool:

@@ -53,7 +53,7 @@ def test_what_is_loaded_or_follows_a_product_is_not():
 
 
 @tile2triton.kernel
-def renamed(A, B, is_used=False, in_a_branch=False):
+def renamed(A, B, is_used=False, in_a_branch=False, is_carried=False):
     M, N, K = T.const("M, N, K")
     A: T.Tensor((M, K), T.float16)
     B: T.Tensor((K, N), T.float16)
@@ -65,6 +65,7 @@ def renamed(A, B, is_used=False, in_a_branch=False):
         factor = T.alloc_fragment((64, 64), T.float16)
         c = T.alloc_fragment((64, 64), T.float32)
         T.clear(c)
+        T.clear(factor)
         for k in T.Pipelined(T.ceildiv(K, 64), num_stages=2):
             T.copy(A[by * 64, k * 64], a)
             T.copy(B[k * 64, bx * 64], b)
@@ -77,8 +78,12 @@ def renamed(A, B, is_used=False, in_a_branch=False):
             else:
                 for i, j in T.Parallel(64, 64):
                     made[i, j] = a[i, j] * 2
-            T.copy(made, factor)
-            T.gemm(factor, b, c)
+            if is_carried:
+                T.gemm(factor, b, c)
+                T.copy(made, factor)
+            else:
+                T.copy(made, factor)
+                T.gemm(factor, b, c)
             if is_used:
                 for i, j in T.Parallel(64, 64):
                     c[i, j] *= 0.5
@@ -90,6 +95,7 @@ def test_names_and_branches_are_followed():
     sizes = {"M": 128, "N": 128, "K": 256}
     assert transpile(renamed, **sizes).triton_source.count("if never:") == 1
     assert transpile(renamed, **sizes, in_a_branch=True).triton_source.count("if never:") == 1
+    assert transpile(renamed, **sizes, is_carried=True).triton_source.count("if never:") == 1
     # Who scales the sum waits for it.
     assert "never" not in transpile(renamed, **sizes, is_used=True).triton_source
 
