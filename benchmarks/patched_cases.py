@@ -175,12 +175,21 @@ def turned(anchor: str) -> Wanted:
     return "turned_operand", anchor, {}
 
 
+def placed(**places: tuple[int, int]) -> Wanted:
+    """The stage and the order in a turn of each load and product of a loop."""
+    stages = tuple(part for name, (stage, _) in places.items() for part in (name, stage))
+    orders = tuple(part for name, (_, order) in places.items() for part in (name, order))
+    return "pipeline_schedule", next(iter(places)), {"stages": stages, "orders": orders}
+
+
 OF_GEMM: dict[str, tuple[Wanted, ...]] = {
     "warps FullCol": (policy("C_local", "FullCol"),),
     "A 4 stages, B 3": (stages("A_shared", 4), stages("B_shared", 3)),
     "A 2 stages, B 3": (stages("A_shared", 2), stages("B_shared", 3)),
     "A swizzled by 64 bytes": (swizzled("A_shared", 64),),
     "B swizzled by 64 bytes": (swizzled("B_shared", 64),),
+    "A two turns ahead, B one": (placed(A_shared=(0, 2), B_shared=(1, 0), C_local=(2, 1)),),
+    "mma.sync": (("mma_version", "", {"version": 2}),),
 }
 TURNED = {"B turned": (turned("B_shared"),)}
 
