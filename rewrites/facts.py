@@ -155,7 +155,8 @@ class Claim:
 
     `kind` is "warps": those of a product along its rows and columns; "bytes": that a thread moves
     so many at once; "asynchronous": copies that no thread waits for; or "swizzled": a tile whose
-    rows do not lie one after the other in shared memory.
+    rows are permuted in shared memory, in parts of so many elements, so many phases, and so many
+    rows of each if numbers say it.
     """
 
     kind: str

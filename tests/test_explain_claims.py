@@ -33,6 +33,8 @@ CASES = [
     (Claim("asynchronous"), move("ld.global.b8"), "by ld.global.b8"),
     (Claim("swizzled"), move(layout="swizzled, 8 elements, 4 phases of 2 rows"), ""),
     (Claim("swizzled"), move(layout="not swizzled"), "one after the other"),
+    (Claim("swizzled", (8, 4, 2)), move(layout="swizzled by 64 bytes"), ""),
+    (Claim("swizzled", (8, 4, 2)), move(layout="swizzled, 4 elements, 8 phases of 2 rows"), "lies"),
 ]
 
 

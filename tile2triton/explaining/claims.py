@@ -25,7 +25,7 @@ def contradiction(claim: Claim, rows: Sequence[Move | Product]) -> str:
         case "asynchronous":
             return _synchronous(moves)
         case "swizzled":
-            return _in_rows(moves)
+            return _otherwise(claim.numbers, moves)
     raise AssertionError(f"no code is known to show that something is {claim.kind}")
 
 
@@ -42,7 +42,9 @@ def _other_width(wanted: int, moves: list[Move]) -> str:
         widths = [width for name in row.instructions if (width := _width(name))]
         most = max(widths, default=wanted)
         if most < wanted:
-            return f"a thread moves {most} bytes at once: Triton cannot prove that more are aligned"
+            return (
+                f"a thread moves {most} bytes at once: no more are there, or proved to be aligned"
+            )
         if most > wanted and wanted < _WIDEST:
             return f"a thread moves {most} bytes at once, not {wanted}"
     return ""
@@ -64,7 +66,19 @@ def _synchronous(moves: list[Move]) -> str:
     return ""
 
 
-def _in_rows(moves: list[Move]) -> str:
-    if any(row.buffers and row.layout == "not swizzled" for row in moves):
-        return "its rows lie one after the other"
+def _otherwise(pattern: tuple[int, ...], moves: list[Move]) -> str:
+    """Rows that are not permuted, or in another pattern where one is given."""
+    for row in moves:
+        if row.buffers and row.layout == "not swizzled":
+            return "its rows lie one after the other"
+        if row.buffers and pattern and row.layout not in _swizzles(*pattern):
+            return f"it lies otherwise: {row.layout}"
     return ""
+
+
+def _swizzles(part: int, phases: int, rows: int) -> tuple[str, str]:
+    """The layout as mma.sync and as wgmma and TMA have it; `part` elements are 16 bytes."""
+    return (
+        f"swizzled, {part} elements, {phases} phases of {rows} rows",
+        f"swizzled by {phases * 16} bytes",
+    )

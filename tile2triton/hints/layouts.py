@@ -35,8 +35,9 @@ class Shown:
     kind: str
     arguments: tuple[tuple[str, Argument], ...] = ()
     reason: str = ""
-    # Whether a function gives it, and no maker that each target has its own of.
-    is_function: bool = False
+    # The elements of a part, the phases and their rows, where a function says that rows are
+    # permuted so, and no maker that each target has its own of.
+    pattern: tuple[int, ...] = ()
 
 
 def layout_requests(
@@ -48,7 +49,7 @@ def layout_requests(
     for block in blocks:
         how, detail, shown = _settled(hint, name, kernels[block], facts)
         if how != "patch" or shown is None:
-            claim = Claim("swizzled") if how == "native" else None
+            claim = Claim("swizzled", shown.pattern) if how == "native" and shown else None
             outcome(facts, hint.construct, hint.line, hint.filename, how, detail, claim, (name,))
             continue
         requests.append(
@@ -83,7 +84,7 @@ def _settled(
     if shown.kind == "swizzled" and not shown.arguments:
         if target(facts.target).backend == "cuda":
             return "native", "Triton swizzles what matrix units read by itself", shown
-        if not shown.is_function:
+        if not shown.pattern:
             return "native", "Triton swizzles or pads what matrix units read by itself", shown
     reason = refusal("shared_layout", target(facts.target), {"kind": shown.kind})
     reason = reason or _too_short(shown, tile) or _torn(shown, bits(tile.dtype)) or _odd_gap(shown)
@@ -160,7 +161,7 @@ def _of_function(function: Callable[..., Any], shape: tuple[int, ...], width: in
     if len(shape) == 2 and all(
         _swizzled(i[0], i[1], shape[1], width) == at for i, at in places.items()
     ):
-        return Shown("swizzled", is_function=True)
+        return Shown("swizzled", pattern=_pattern(shape[1], width))
     padded = _padding(places, shape)
     if padded is not None:
         return padded
@@ -169,10 +170,16 @@ def _of_function(function: Callable[..., Any], shape: tuple[int, ...], width: in
 
 def _swizzled(row: int, column: int, columns: int, width: int) -> int:
     """A place in Triton's own pattern: parts of 16 bytes change places in rows of 128 bytes."""
+    part, phases, rows = _pattern(columns, width)
+    return row * columns + (column ^ (row // rows % phases * part))
+
+
+def _pattern(columns: int, width: int) -> tuple[int, int, int]:
+    """The elements of a part, the phases, and the rows of a phase."""
     part = 128 // width
     rows = max(1, 1024 // (columns * width))
     phases = min(8 // rows, columns // part) if rows <= 8 else 1
-    return row * columns + (column ^ (row // rows % max(1, phases) * part))
+    return part, max(1, phases), rows
 
 
 def _place(made: Any, shape: tuple[int, ...]) -> int:
