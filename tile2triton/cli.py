@@ -1,4 +1,4 @@
-"""The command line: `tile2triton emit`, `check`, `run`, `schedule`, `passes`, `explain`."""
+"""The command line: `tile2triton COMMAND`, one of those in `tile2triton/commands`."""
 
 import argparse
 import os
@@ -20,6 +20,7 @@ examples:
   tile2triton check -m pytest test_softmax.py --target cuda:90
   tile2triton run example_gemm.py --M 1024
   tile2triton emit attention.py:attention --set 'Q=float16[2,8,512,64]' --after tile_operands
+  tile2triton bench gemm.py:gemm --against by_hand.py:gemm --set M=4096 --set N=4096 --set K=4096
   tile2triton schedule add my_gemm.toml
   tile2triton passes
   tile2triton explain reduce_max
@@ -102,6 +103,10 @@ def _run(options: argparse.Namespace) -> int:
             return emit(options.kernel, options.out, options.after, options.set, options.target)
         case "check":
             return _check(options)
+        case "bench":
+            from tile2triton.commands.bench import bench
+
+            return bench(options.kernel, options.against, options.set, options.json)
         case "schedule":
             from tile2triton.commands.schedule import schedule
 
@@ -198,6 +203,18 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     commands.add_parser("run", help="run a program that imports tilelang, unchanged, on Triton")
+
+    bench = commands.add_parser(
+        "bench", help="measure a kernel beside another function that computes the same"
+    )
+    _add_kernel(bench)
+    bench.add_argument(
+        "--against",
+        metavar="FILE[:FUNCTION]",
+        required=True,
+        help="a function of the same tensors; without a name, the one named like the kernel",
+    )
+    bench.add_argument("--json", metavar="OUT", help="write the figures to a file")
 
     schedule = commands.add_parser(
         "schedule", help="list, show and add schedules, which say how programs are run"

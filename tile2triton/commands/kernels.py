@@ -42,8 +42,8 @@ class UserError(Exception):
 
 def kernels_in(place: str) -> dict[str, Source]:
     """The kernels of `FILE`, or the one of `FILE:KERNEL`, by name."""
-    path, name = _split(place)
-    module = _imported(path)
+    path, name = split_place(place)
+    module = import_file(path)
     # Of a kernel that tunes itself, the kernel under it is meant.
     named = {
         key: value.kernel if isinstance(value, AutotunedKernel) else value
@@ -64,8 +64,10 @@ def kernels_in(place: str) -> dict[str, Source]:
     return own
 
 
-def compiled(name: str, kernel: Source, settings: Mapping[str, Any], target: str) -> CompiledKernel:
-    """The kernel for these parameters and this target."""
+def compiled(
+    name: str, kernel: Source, settings: Mapping[str, Any], target: str | None
+) -> CompiledKernel:
+    """The kernel for these parameters and this target; without one, for this machine's GPU."""
     if isinstance(kernel, CompiledKernel):
         return kernel
     if isinstance(kernel, (LazyKernel, EagerKernel)):
@@ -95,7 +97,7 @@ def compiled(name: str, kernel: Source, settings: Mapping[str, Any], target: str
         raise _said_for_set(error, kernel, settings) from None
     except Exception as error:
         raise_if_ours(error)
-        raise UserError(f"{name}: {_in_words(error)}") from error
+        raise UserError(f"{name}: {in_words(error)}") from error
 
 
 def _said_for_set(error: TileError, kernel: Source, settings: Mapping[str, Any]) -> TileError:
@@ -148,7 +150,8 @@ def raise_if_ours(error: Exception) -> None:
         raise error
 
 
-def _split(place: str) -> tuple[Path, str | None]:
+def split_place(place: str) -> tuple[Path, str | None]:
+    """`FILE` or `FILE:NAME`."""
     path, colon, name = place.rpartition(":")
     if not colon or Path(place).exists() or not name.isidentifier():
         return _file(place), None
@@ -166,7 +169,8 @@ def _file(text: str) -> Path:
     raise UsageError(f"there is no file {text}{hint}")
 
 
-def _imported(path: Path) -> ModuleType:
+def import_file(path: Path) -> ModuleType:
+    """The module of a file, whose imports of TileLang mean ours."""
     # The file may import its neighbours, and what is importable from the current directory.
     for folder in (str(Path.cwd()), str(path.resolve().parent)):
         if folder not in sys.path:
@@ -182,7 +186,7 @@ def _imported(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except Exception as error:
         raise_if_ours(error)
-        raise UserError(f"{path} cannot be imported: {_in_words(error)}") from error
+        raise UserError(f"{path} cannot be imported: {in_words(error)}") from error
     return module
 
 
@@ -193,7 +197,7 @@ def _file_of(kernel: Source) -> Path | None:
     return Path(inspect.getfile(function)).resolve()
 
 
-def _in_words(error: Exception) -> str:
+def in_words(error: Exception) -> str:
     """An exception in one line, with the line it comes from."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""

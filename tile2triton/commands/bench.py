@@ -1,0 +1,190 @@
+"""`tile2triton bench`: a kernel beside another function that computes the same, on this machine."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from tile2triton.commands.kernels import (
+    UsageError,
+    UserError,
+    compiled,
+    import_file,
+    in_words,
+    kernels_in,
+    raise_if_ours,
+    settings_of,
+    split_place,
+    suggestion,
+)
+
+ROUNDS = 3
+REPEATS = 20
+# The most by which results may differ, relative to their norm, by the least exact type in them.
+TOLERANCES = {"float64": 1e-10, "float32": 2e-3, "float16": 5e-3, "bfloat16": 2e-2}
+NARROW = 6e-2
+
+
+@dataclass
+class Contestant:
+    """A function of some inputs, and what was found; `moved` counts runs with other bits."""
+
+    name: str
+    function: Callable[..., Any]
+    inputs: Sequence[Any]
+    moved: int = 0
+    milliseconds: list[float] = field(default_factory=list)
+
+    def results(self) -> list[Any]:
+        """What it returns of fresh inputs, or else the inputs as it leaves them."""
+        own = [one.clone() for one in self.inputs]
+        returned = self.function(*own)
+        if returned is None:
+            return own
+        return list(returned) if isinstance(returned, (tuple, list)) else [returned]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.milliseconds)
+
+
+def bench(place: str, against: str, sets: Sequence[str], out: str | None) -> int:
+    """1 if the results differ from each other, or from run to run."""
+    found = kernels_in(place)
+    if len(found) != 1:
+        raise UsageError(
+            f"{place} has {', '.join(found)}: name one, as in {place}:{next(iter(found))}"
+        )
+    ((name, source),) = found.items()
+    kernel = compiled(name, source, settings_of(sets), None)
+    other_name, other = _function(against, name)
+
+    import torch
+
+    from tile2triton.supply import parameters, supply
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    inputs = supply(parameters(kernel.program.facts), device=device)
+    ours = Contestant(name, kernel, inputs)
+    theirs = Contestant(Path(against).name, other, inputs)
+    error = _compared(ours, theirs, other_name, against)
+    contestants = (ours, theirs)
+    for one in contestants:
+        one.moved = _moved(one)
+    for number in range(ROUNDS):
+        print(f"round {number + 1} of {ROUNDS}", file=sys.stderr)
+        for one in contestants:
+            one.milliseconds.append(_time(one))
+    tolerance = _tolerance(ours.results())
+    print(_table(contestants, error, tolerance, device))
+    if out is not None:
+        Path(out).write_text(json.dumps(_report(contestants, error, device), indent=1) + "\n")
+    return int(error > tolerance or any(one.moved for one in contestants))
+
+
+def _function(against: str, name: str) -> tuple[str, Callable[..., Any]]:
+    """The function of `FILE:FUNCTION`, or of a file the one that is called like the kernel."""
+    path, wanted = split_place(against)
+    module = import_file(path)
+    named = {key: value for key, value in vars(module).items() if _is_own(value, module)}
+    chosen = wanted or name
+    if chosen not in named:
+        raise UsageError(
+            f"{path} has no function `{chosen}`{suggestion(chosen, named)}: write FILE.py:FUNCTION"
+        )
+    return chosen, named[chosen]
+
+
+def _is_own(value: Any, module: ModuleType) -> bool:
+    return callable(value) and getattr(value, "__module__", None) == module.__name__
+
+
+def _compared(ours: Contestant, theirs: Contestant, function: str, against: str) -> float:
+    """The largest difference of an output, in the Frobenius norm, relative to ours."""
+    found = ours.results()
+    try:
+        other = theirs.results()
+    except Exception as error:
+        raise_if_ours(error)
+        raise UserError(f"{against}: {function} failed: {in_words(error)}") from error
+    shapes = [[tuple(one.shape) for one in outputs] for outputs in (found, other)]
+    if shapes[0] != shapes[1]:
+        raise UserError(
+            f"{against}: {function} gives tensors of {shapes[1]}, but {ours.name} of {shapes[0]}"
+        )
+    return max((_difference(a, b) for a, b in zip(found, other, strict=True)), default=0.0)
+
+
+def _difference(found: Any, other: Any) -> float:
+    import torch
+
+    a, b = found.double(), other.double().to(found.device)
+    both = torch.isfinite(a) & torch.isfinite(b)
+    same = (a == b) | (torch.isnan(a) & torch.isnan(b))
+    if not bool((both | same).all()):
+        return float("inf")
+    scale = float(a[both].norm()) or 1.0
+    return float((a[both] - b[both]).norm()) / scale
+
+
+def _moved(one: Contestant) -> int:
+    """How many repeated runs give other bits than the first one."""
+    import torch
+
+    first = one.results()
+    return sum(
+        not all(torch.equal(_bits(a), _bits(b)) for a, b in zip(one.results(), first, strict=True))
+        for _ in range(REPEATS)
+    )
+
+
+def _bits(tensor: Any) -> Any:
+    """The numbers as integers: NaN equals itself."""
+    import torch
+
+    sizes = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+    return tensor.contiguous().view(sizes[tensor.element_size()])
+
+
+def _time(one: Contestant) -> float:
+    from tile2triton.measure import do_bench
+
+    own = [tensor.clone() for tensor in one.inputs]
+    time = do_bench(lambda: one.function(*own), return_mode="median")
+    assert isinstance(time, float), "one number is asked for"
+    return time
+
+
+def _tolerance(outputs: Sequence[Any]) -> float:
+    names = [str(one.dtype).removeprefix("torch.") for one in outputs]
+    floats = [name for name in names if "float" in name]
+    return max((TOLERANCES.get(name, NARROW) for name in floats), default=0.0)
+
+
+def _table(contestants: Sequence[Contestant], error: float, tolerance: float, device: str) -> str:
+    theirs = contestants[1]
+    width = max(len(one.name) for one in contestants)
+    lines = []
+    for one in contestants:
+        ratio = theirs.median / one.median
+        said = f"{one.moved} of {REPEATS} runs differ" if one.moved else "the same bits each time"
+        lines.append(f"{one.name:{width}}  {one.median:10.4f} ms  speed {ratio:6.3f}  {said}")
+    verdict = "agree" if error <= tolerance else "DIFFER"
+    lines.append(f"results {verdict}: {error:.1e} of their norm apart, {tolerance:.0e} may be")
+    if device == "cpu":
+        lines.append("no GPU is here: the kernel ran in the interpreter, whose times say nothing")
+    return "\n".join(lines)
+
+
+def _report(contestants: Sequence[Contestant], error: float, device: str) -> dict[str, Any]:
+    rows = [
+        {"name": one.name, "milliseconds": one.milliseconds, "moved": one.moved}
+        for one in contestants
+    ]
+    return {"device": device, "difference": error, "contestants": rows}
