@@ -85,6 +85,7 @@ def two(policy="FullRow"):
         A: T.Tensor((64, 64), "float16"),
         C: T.Tensor((64, 64), "float32"),
         D: T.Tensor((64, 64), "float32"),
+        B: T.Tensor((64, 64), "float16"),
     ):
         with T.Kernel(1, threads=128):
             a = T.alloc_shared((64, 64), "float16")
@@ -96,9 +97,11 @@ def two(policy="FullRow"):
             a = T.alloc_shared((64, 64), "float16")
             c = T.alloc_fragment((64, 64), "float32")
             T.annotate_layout({a: T.Layout((64, 64), lambda i, j: [i, j ^ (i % 8 * 8)])})
-            T.copy(A, a, coalesced_width=4)
+            T.copy(A, a, coalesced_width=8)
             T.gemm(a, a, c, clear_accum=True)
-            T.copy(c, D)
+            T.copy(B, a, coalesced_width=2)
+            T.gemm(a, a, c)
+            T.copy(c, D, coalesced_width=2)
 
     return main
 
@@ -108,13 +111,18 @@ def test_each_kernel_has_its_own_hints_in_the_users_names():
     kernel = tile2triton.transpile(two, target="cuda:80")
     text, facts = kernel.emitted_for("cuda:80")
     reports = compile_check.check_all([(text, facts, "cuda:80")], is_listed=True)
-    first, second = (
-        [one.construct.partition(", policy")[0] for one in said.hints]
-        for said in explained(text, facts, reports)
-    )
-    assert first == ["T.Kernel(…, threads=128)", "T.gemm(a, a, c"]
-    assert second == [
+    first, second = (said.hints for said in explained(text, facts, reports))
+    assert [one.construct for one in first] == [
+        "T.Kernel(…, threads=128)",
+        "T.gemm(a, a, c, policy='FullRow')",
+    ]
+    assert [one.construct for one in second] == [
         "T.Kernel(…, threads=64)",
         "T.annotate_layout({a: Layout(…)})",
-        "T.copy(A, a, coalesced_width=4)",
+        "T.copy(A, a, coalesced_width=8)",
+        "T.copy(B, a, coalesced_width=2)",
+        "T.copy(c, D, coalesced_width=2)",
     ]
+    # A store is judged by what it stores, and a load by what it loads from where.
+    assert [list(one.evidence) for one in second[2:]] == [["a_1"], ["a_1"], ["D"]]
+    assert [one.how for one in second[2:]] == ["native"] * 3

@@ -1,5 +1,6 @@
 """What became of each hint once the kernel is compiled, with the machine code as evidence."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -104,10 +105,13 @@ def _rows(hint: HintOutcome, facts: Facts, tiles: Tiles) -> list[Move | Product]
     if hint.construct.startswith("T.gemm"):
         rows += [row for row in tiles.products if row.variable in words]
     if hint.construct.startswith(("T.copy", "T.async_copy", "T.annotate_layout", "T.im2col")):
+        is_load, tensors = _is_load(hint, facts), words & facts.tensors.keys()
         rows += [
             row
             for row in tiles.moves
-            if (row.variable in words if row.kind == "load" else row.tensor in words)
+            if (row.kind == "load") == is_load
+            and (row.variable if is_load else row.tensor) in words
+            and (not tensors or row.tensor not in facts.tensors or row.tensor in tensors)
         ]
     patches = (p for p in facts.patches if (p.construct, p.line) == (hint.construct, hint.line))
     sites = [site for patch in patches if (site := site_name(patch.anchor)) is not None]
@@ -116,6 +120,12 @@ def _rows(hint: HintOutcome, facts: Facts, tiles: Tiles) -> list[Move | Product]
     # Patches of single loads or products say which of the variable's they are.
     own = sorted((row for row in rows if row.variable == sites[0].variable), key=lambda r: r.line)
     return [own[site.number - 1] for site in sites if site.count == len(own)]
+
+
+def _is_load(hint: HintOutcome, facts: Facts) -> bool:
+    """Whether a copy reads from a tensor, which it then names first."""
+    first = re.match(r"T\.\w+\((\w+)", hint.construct)
+    return first is None or first[1] in facts.tensors
 
 
 def _evidence(rows: list[Move | Product]) -> dict[str, str]:
