@@ -1,5 +1,7 @@
 """Hints of kernels and launches: registers, clusters, annotations, pass configs."""
 
+import linecache
+
 import pytest
 
 import tile2triton
@@ -245,3 +247,27 @@ def test_annotations_of_products_are_of_nothing_where_there_are_none(option, tar
     ((name, value),) = option.items()
     assert found[f"T.{name}({value})"] == ("none", "the kernel has no matrix products")
     assert not kernel.lowered_facts.patches and "nonkdim=" not in kernel.triton_source
+
+
+@pytest.mark.parametrize(
+    ("statement", "code", "said"),
+    [
+        (lambda: T.set_max_nreg(0), "T2T296", "such as T.set_max_nreg(240)"),
+        (lambda: T.set_max_nreg(7, 1), "T2T296", "`7` is no number of registers"),
+        (lambda: T.inc_max_nreg("x"), "T2T296", "'x'"),
+        (lambda: T.dec_max_nreg(None), "T2T296", "None"),
+        (lambda: T.annotate_consumer_reg_alloc(3.7), "T2T296", "3.7"),
+        (lambda: T.annotate_producer_reg_dealloc(reg_count=-1), "T2T296", "-1"),
+        (lambda: T.annotate_min_blocks_per_sm(0), "T2T296", "`0` is no number of programs"),
+        (lambda: T.annotate_min_blocks_per_sm("x"), "T2T296", "'x'"),
+        (lambda: T.annotate_min_blocks_per_sm(None), "T2T296", "None"),
+        (lambda: T.annotate_layout("x"), "T2T297", "found 'x'"),
+        (lambda: T.annotate_layout({"a": 3}), "T2T297", "found 'a'"),
+    ],
+)
+def test_numbers_and_layouts_that_are_none_are_errors(statement, code, said):
+    with pytest.raises(tile2triton.TileError) as told:
+        tile2triton.transpile(registers(statement), target="cuda:90")
+    (problem,) = told.value.diagnostics
+    assert problem.code == code and said in problem.render()
+    assert problem.filename == __file__ and "T." in linecache.getline(__file__, problem.line)

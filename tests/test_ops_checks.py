@@ -124,6 +124,8 @@ def test_good_calls_pass(statement):
         ("T.use_swizzle(0)", "T2T291", "panel_size=0"),
         ("T.use_swizzle(8, order='diagonal')", "T2T292", "order='diagonal'"),
         ("T.annotate_safe_value({a: 1})", "T2T293", "`a` is no global tensor"),
+        ("T.gemm(a, b, c, k_pack=3)", "T2T296", "`k_pack=3` is no number"),
+        ("T.gemm(a, b, c, k_pack=-1)", "T2T296", "`k_pack=-1` is no number"),
     ],
 )
 def test_bad_calls_are_named(statement, code, words):

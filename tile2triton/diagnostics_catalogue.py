@@ -627,6 +627,22 @@ CATALOGUE: dict[str, Entry] = {
     ),
     # Rewrites and lowering.
     # Run time.
+    "T2T296": Entry(
+        title="A wrong number in a hint",
+        explanation=(
+            "A thread has 24 to 256 registers, a multiprocessor one program or more, and AMD's "
+            "matrix instructions take one or two parts of k at once. A number that a chip cannot "
+            "do is no error: it is reported, and left out."
+        ),
+        wrong="T.set_max_nreg(0, 1)",
+        right="T.set_max_nreg(240, 1)",
+    ),
+    "T2T297": Entry(
+        title="A layout of something that is no buffer",
+        explanation="T.annotate_layout takes a dict: tiles, and how each is to lie.",
+        wrong='T.annotate_layout({"a": layout})',
+        right="T.annotate_layout({a: layout})",
+    ),
     "T2T301": Entry(
         title="An expression without a value",
         explanation=(

@@ -273,8 +273,16 @@ def _hint(operator: Operator, given: dict[str, Any]) -> None:
 
 def _note_layouts(builder: Builder, layouts: Any) -> None:
     """A tensor's layout is seen by other kernels, so that leaving it out is worth a word."""
-    for buffer in layouts if isinstance(layouts, dict) else ():
-        if isinstance(buffer, Buffer) and buffer.scope == "global":
+    keys = list(layouts) if isinstance(layouts, dict) else [layouts]
+    wrong = [one for one in keys if not (isinstance(one, Buffer) and isinstance(layouts, dict))]
+    if wrong:
+        raise failure(
+            "T2T297",
+            f"T.annotate_layout takes buffers and their layouts, but found {wrong[0]!r}",
+            hint="write a dict, such as T.annotate_layout({tile: layout})",
+        )
+    for buffer in keys:
+        if buffer.scope == "global":
             reason = (
                 f"`{buffer.name}` keeps its rows one after the other, here and in every other "
                 "kernel that tile2triton makes; only code that knows the layout sees a difference"

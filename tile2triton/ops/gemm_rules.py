@@ -24,6 +24,7 @@ OPERAND_DTYPES = (
     "float8_e5m2fnuz",
     "int8",
 )
+PACKS = (1, 2)
 FLOAT_ACCUMULATORS = ("float32", "float16", "bfloat16")
 
 
@@ -69,6 +70,15 @@ def check(call: ast.Call, facts: Facts) -> Iterator[Problem]:
                 "write True or False",
             )
         transposed[flag[-1]] = bool(value)
+    if static_value(arguments.get("k_pack"), facts) not in (None, *PACKS):
+        yield Problem(
+            arguments["k_pack"],
+            "T2T296",
+            f"`k_pack={as_written(arguments['k_pack'])}` is no number of operands that AMD's "
+            "matrix instructions take at once",
+            (),
+            "write k_pack=1 or k_pack=2",
+        )
     if len(regions) == 3:
         yield from _sizes(call, regions, transposed)
         yield from _types(call, regions)

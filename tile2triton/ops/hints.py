@@ -12,6 +12,7 @@ from rewrites.scalars import as_condition
 from rewrites.space import Space
 from rewrites.values import cast
 from tile2triton.ops.base import Operator
+from tile2triton.ops.hint_numbers import PROGRAMS, REGISTERS, checked_number
 from tile2triton.ops.regions import as_written, static_value
 from tile2triton.reference.named import value_of
 
@@ -295,25 +296,37 @@ SYNC_THREADS = Operator(
     surface=sync_threads, lower=lower_barrier, kind="statement", reference=no_effect
 )
 SYNC_GRID = Operator(surface=sync_grid, kind="statement", reference=no_effect)
+# What programs and threads are to have: the number is checked.
+_NUMBERS = (
+    (annotate_min_blocks_per_sm, "programs", PROGRAMS, 2),
+    (set_max_nreg, "registers", REGISTERS, 240),
+    (inc_max_nreg, "registers", REGISTERS, 240),
+    (dec_max_nreg, "registers", REGISTERS, 24),
+    (annotate_producer_reg_dealloc, "registers", REGISTERS, 24),
+    (annotate_consumer_reg_alloc, "registers", REGISTERS, 240),
+)
+COUNTED = tuple(
+    Operator(
+        surface=surface,
+        kind="hint",
+        check=checked_number(what, limits, f"T.{surface.__name__}({example})"),
+        reference=no_effect,
+    )
+    for surface, what, limits, example in _NUMBERS
+)
 ERASED = tuple(
     Operator(surface=surface, kind="hint", reference=no_effect)
     for surface in (
         annotate_layout,
         annotate_restrict_buffers,
         annotate_l2_hit_ratio,
-        annotate_min_blocks_per_sm,
         annotate_compile_flags,
         annotate_pass_configs,
         pdl_sync,
         pdl_trigger,
         disable_warp_group_reg_alloc,
         no_set_max_nreg,
-        set_max_nreg,
-        inc_max_nreg,
-        dec_max_nreg,
-        annotate_producer_reg_dealloc,
-        annotate_consumer_reg_alloc,
     )
 )
 
-OPERATORS = (USE_SWIZZLE, ANNOTATE_SAFE_VALUE, ASSUME, SYNC_THREADS, SYNC_GRID, *ERASED)
+OPERATORS = (USE_SWIZZLE, ANNOTATE_SAFE_VALUE, ASSUME, SYNC_THREADS, SYNC_GRID, *COUNTED, *ERASED)
