@@ -6,6 +6,8 @@ import tile2triton
 import tile2triton.language as T
 from tests.compiled_hints import compiled, moved
 from tests.hinted import product
+from tile2triton import compile_check
+from tile2triton.explaining.report import explained
 
 pytestmark = [pytest.mark.compile, pytest.mark.usefixtures("one_compiler")]
 
@@ -56,3 +58,22 @@ def test_warps_share_out_products_whose_operands_are_cast():
     (hint,) = [one for one in said.hints if "policy" in one.construct]
     assert hint.how == "patch", hint.detail
     assert shares["FullRow"] == (2, 1) != shares["Square"]
+
+
+def test_hints_of_kernels_that_fail_are_not_called_applied():
+    # Ampere has no such elements.
+    kernel = tile2triton.transpile(unlooped, target="cuda:80", dtype="float8_e4m3")
+    text, facts = kernel.emitted_for("cuda:80")
+    reports = compile_check.check_all([(text, facts, "cuda:80")], is_listed=True)
+    (said,) = explained(text, facts, reports)
+    assert "T2T405" in said.problem
+    hows = {hint.how: hint.detail for hint in said.hints}
+    assert hows == {"none": "the kernel fails on this target"}
+
+
+@pytest.mark.parametrize("target", ["cuda:80", "cuda:90", "cuda:100"])
+@pytest.mark.parametrize("count", [24, 48])
+def test_fewest_registers_that_can_be_written_fail_no_kernel(target, count):
+    said, _ = compiled(product(statement=lambda: T.set_max_nreg(count, 1)), target)
+    (hint,) = [one for one in said.hints if "max_nreg" in one.construct]
+    assert hint.how == "native" or "registers a thread" in hint.detail

@@ -51,6 +51,8 @@ def judged_hints(
             evidence = {"registers": f"{report.registers} a thread, {report.spills} spilled"}
         if how != "none" and one.claim and (shown := contradiction(one.claim, rows)):
             how, detail = "none", shown
+        if how != "none" and report.problem is not None:
+            how, detail = "none", "the kernel fails on this target"
         yield Hint(one.construct, one.filename or facts.filename, one.line, how, detail, evidence)
 
 
