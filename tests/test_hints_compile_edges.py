@@ -7,7 +7,11 @@ import tile2triton.language as T
 from tests.compiled_hints import compiled, moved
 from tests.hinted import product
 from tile2triton import compile_check
+from tile2triton.explaining.hints import judged_hints
 from tile2triton.explaining.report import explained
+from tile2triton.explaining.tiles import Tiles
+from tile2triton.kernel_report import KernelReport
+from tile2triton.patch_metadata import PatchFate, PatchMetadata
 
 pytestmark = [pytest.mark.compile, pytest.mark.usefixtures("one_compiler")]
 
@@ -69,6 +73,17 @@ def test_hints_of_kernels_that_fail_are_not_called_applied():
     assert "T2T405" in said.problem
     hows = {hint.how: hint.detail for hint in said.hints}
     assert hows == {"none": "the kernel fails on this target"}
+
+
+def test_cached_kernel_whose_hint_stood_at_another_line_is_believed():
+    _, facts = tile2triton.transpile(unlooped, target="cuda:80").emitted_for("cuda:80")
+    (patch,), (launch,) = facts.patches, facts.launches
+    fate = PatchFate(patch.kind, patch.anchor, {}, "line 1: before", False, "it was refused")
+    report = KernelReport(launch.kernel, "cuda:80", None)
+    said = judged_hints(facts, report, Tiles((), (), ()), PatchMetadata((fate,)))
+    assert [(one.how, one.detail) for one in said if "prefer_instruction" in one.construct] == [
+        ("none", "it was refused")
+    ]
 
 
 @pytest.mark.parametrize("target", ["cuda:80", "cuda:90", "cuda:100"])

@@ -5,8 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from rewrites.facts import Facts, HintOutcome
-from tile2triton.emit.patches import said_in_module
+from rewrites.facts import Facts, HintOutcome, Patch
 from tile2triton.explaining.claims import contradiction
 from tile2triton.explaining.tiles import Move, Product, Tiles
 from tile2triton.kernel_report import KernelReport
@@ -39,8 +38,9 @@ def judged_hints(
         rows = _rows(one, facts, tiles)
         how, detail = one.how, one.detail
         evidence = _evidence(rows)
-        construct = said_in_module(one.line, one.filename, one.construct)
-        own = [patch for patch in metadata.patches if patch.construct == construct]
+        # What Triton's cache had may tell of another line: a hint's words do not make a kernel.
+        asked = {(patch.kind, patch.anchor) for patch in _patches(one, facts)}
+        own = [patch for patch in metadata.patches if (patch.kind, patch.anchor) in asked]
         if how == "patch" and own:
             how, detail, evidence = _patched(metadata, own, one, evidence)
             if how == "patch" and _is_laid_otherwise(one, facts, rows):
@@ -82,11 +82,8 @@ def _patched(
 
 def _is_laid_otherwise(hint: HintOutcome, facts: Facts, rows: list[Move | Product]) -> bool:
     """Whether tiles that a patch has laid out lie in another way in the end."""
-    for patch in facts.patches:
-        if patch.kind != "shared_layout" or (patch.construct, patch.line) != (
-            hint.construct,
-            hint.line,
-        ):
+    for patch in _patches(hint, facts):
+        if patch.kind != "shared_layout":
             continue
         given = dict(patch.arguments)
         wanted = {
@@ -98,6 +95,13 @@ def _is_laid_otherwise(hint: HintOutcome, facts: Facts, rows: list[Move | Produc
         found = [row.layout for row in rows if isinstance(row, Move) and row.buffers]
         return any(not layout.startswith(wanted) for layout in found)
     return False
+
+
+def _patches(hint: HintOutcome, facts: Facts) -> list[Patch]:
+    """The patches that a hint asks for."""
+    return [
+        one for one in facts.patches if (one.construct, one.line) == (hint.construct, hint.line)
+    ]
 
 
 def _rows(hint: HintOutcome, facts: Facts, tiles: Tiles) -> list[Move | Product]:
@@ -115,8 +119,9 @@ def _rows(hint: HintOutcome, facts: Facts, tiles: Tiles) -> list[Move | Product]
             and (row.variable if is_load else row.tensor) in words
             and (not tensors or row.tensor not in facts.tensors or row.tensor in tensors)
         ]
-    patches = (p for p in facts.patches if (p.construct, p.line) == (hint.construct, hint.line))
-    sites = [site for patch in patches if (site := site_name(patch.anchor)) is not None]
+    sites = [
+        site for patch in _patches(hint, facts) if (site := site_name(patch.anchor)) is not None
+    ]
     if not sites:
         return rows
     # Patches of single loads or products say which of the variable's they are.
