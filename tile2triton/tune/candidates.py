@@ -35,13 +35,15 @@ class Refused:
     error: Exception
 
 
-def candidates(configs: Iterable[Config], make: Make) -> Iterator[Candidate | Refused]:
-    """Each configuration as a kernel, or why it makes none, as they come.
+def candidates(
+    configs: Iterable[Config], make: Make, first: int = 0
+) -> Iterator[Candidate | Refused]:
+    """Each configuration as a kernel, or why it makes none, as they come; `first` is its number.
 
     What Python raises in the user's own code, such as a failed assertion on tile sizes, refuses a
     configuration like our own errors do.
     """
-    for index, config in enumerate(configs):
+    for index, config in enumerate(configs, first):
         try:
             kernel = make(config)
         except Exception as error:

@@ -56,5 +56,16 @@ def tensor_difference(found: Any, wanted: Any, tolerance: Tolerance) -> str:
     )
 
 
+def relative_error(found: Any, wanted: Any) -> float:
+    """The norm of the difference, as a part of that of what is wanted."""
+    import torch
+
+    left, right = (one.to(found.device).to(torch.float64) for one in (found, wanted))
+    same = (left == right) | (left.isnan() & right.isnan())
+    off = torch.where(same, 0.0, left - right)
+    size = torch.where(right.isfinite(), right, 0.0).norm()
+    return float(off.norm() / size) if size else float(off.norm())
+
+
 def _is_real(tensor: Any) -> bool:
     return bool(tensor.dtype.is_floating_point)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from tile2triton.resources import too_large
@@ -24,18 +25,21 @@ def compile_all(
     machine: Machine,
     done: Callable[[Candidate, Row | None], object],
     most: int,
+    processes: Sequence[AbstractContextManager[Worker]] = (),
+    seconds: float = SECONDS,
 ) -> None:
     """Compile every candidate, of `most`, while others are being made.
 
-    `done` gets a row for each that does not compile, or None.
+    `done` gets a row for each that does not compile, or None. Without `processes`, some of the
+    machine's are started and ended; `seconds` is when to stop one candidate.
     """
 
     def compiled(process: Worker, candidate: Candidate) -> Row | None:
-        answer = process.ask(_question(candidate, files_of(candidate), machine), SECONDS)
+        answer = process.ask(_question(candidate, files_of(candidate), machine), seconds)
         return _judged(candidate, answer, machine)
 
-    processes = [machine.compiler() for _ in range(min(machine.processes, most))]
-    share_out(candidates, processes, compiled, done)
+    own = [] if processes else [machine.compiler() for _ in range(min(machine.processes, most))]
+    share_out(candidates, processes or own, compiled, done)
 
 
 def _question(candidate: Candidate, files: Files, machine: Machine) -> dict[str, Any]:

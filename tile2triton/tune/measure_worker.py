@@ -13,7 +13,13 @@ import torch
 
 from tile2triton.measure import do_bench
 from tile2triton.runtime import load
-from tile2triton.tune.compare import Tolerance, as_list, difference, tensor_difference
+from tile2triton.tune.compare import (
+    Tolerance,
+    as_list,
+    difference,
+    relative_error,
+    tensor_difference,
+)
 from tile2triton.worker_loop import answer_questions
 
 
@@ -65,7 +71,9 @@ class Bench:
             torch.save(outputs, question["outputs"])
         elif self.expected:
             tolerance = Tolerance(*question["tolerance"])
-            return {"wrong": self._difference(outputs, changed, tolerance)}
+            wrong = self._difference(outputs, changed, tolerance)
+            compared = outputs or list(changed.values())
+            return {"wrong": wrong, "difference": self._relative_error(compared)}
         return {}
 
     def time(self, question: dict[str, Any]) -> dict[str, Any]:
@@ -100,6 +108,15 @@ class Bench:
                 differs = tensor_difference(changed[index], tensor, tolerance)
                 said = f"argument {index} afterwards: {differs}" if differs else ""
         return said
+
+    def _relative_error(self, outputs: list[Any]) -> float | None:
+        """How far the outputs are from what is expected, as a part of that."""
+        found = [
+            relative_error(one, wanted)
+            for one, wanted in zip(outputs, self.expected["outputs"], strict=False)
+            if one is not None and wanted is not None and one.shape == wanted.shape
+        ]
+        return max(found, default=None)
 
     def _clones(self, stored: list[int]) -> list[Any]:
         """The inputs, with copies of those that the candidate stores to."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,16 +40,21 @@ def measure_all(
     machine: Machine,
     settings: Settings,
     done: Done,
+    processes: Sequence[AbstractContextManager[MeasuringProcess]] = (),
+    best: Best | None = None,
 ) -> None:
-    """Run and time every candidate; `done` gets a row for each."""
-    best = Best()
+    """Run and time every candidate; `done` gets a row for each.
+
+    Without `processes`, one for each of the machine's devices is started and ended.
+    """
+    known = best or Best()
 
     def measured(process: MeasuringProcess, candidate: Candidate) -> Row:
-        return process.measured(candidate, files_of(candidate), best)
+        return process.measured(candidate, files_of(candidate), known)
 
-    devices = machine.devices[: len(candidates)]
-    processes = [MeasuringProcess(machine, device, settings) for device in devices]
-    share_out(candidates, processes, measured, done)
+    devices = () if processes else machine.devices[: len(candidates)]
+    own = [MeasuringProcess(machine, device, settings) for device in devices]
+    share_out(candidates, processes or own, measured, done)
 
 
 class MeasuringProcess:
@@ -92,10 +98,11 @@ class MeasuringProcess:
         wrong = answer.get("wrong") or (files.verdict(outputs) if outputs else "")
         if wrong:
             return Row(candidate.config, "wrong", reason=wrong)
+        error = answer.get("difference")
         answer = self._ask(self._timing(candidate, best), ends)
         if "error" in answer:
             return self._failed(candidate, answer)
-        return self._timed(candidate, answer["latency"], best)
+        return self._timed(candidate, answer["latency"], best, error)
 
     def _timing(self, candidate: Candidate, best: Best) -> dict[str, Any]:
         return {
@@ -108,12 +115,12 @@ class MeasuringProcess:
             "stop_above": self._limit(best),
         }
 
-    def _timed(self, candidate: Candidate, latency: float, best: Best) -> Row:
+    def _timed(self, candidate: Candidate, latency: float, best: Best, error: float | None) -> Row:
         limit = self._limit(best)
         if limit is not None and latency > limit:
-            return Row(candidate.config, "slow", latency)
+            return Row(candidate.config, "slow", latency, error=error)
         best.learn(latency)
-        return Row(candidate.config, "measured", latency)
+        return Row(candidate.config, "measured", latency, error=error)
 
     def _limit(self, best: Best) -> float | None:
         if best.latency is None or not self.settings.early_stop:

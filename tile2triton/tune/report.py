@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,10 +29,18 @@ class Row:
     status: str
     latency: float | None = None
     reason: str = ""
+    # The relative norm of what it is off by, where that was compared.
+    error: float | None = None
 
     @property
     def is_measured(self) -> bool:
         return self.status == "measured"
+
+
+def repeated(config: Mapping[str, Any], first: Row) -> Row:
+    """The row of a configuration that is the same kernel as an earlier one."""
+    reason = f"is the same kernel as {described(first.config) or 'the program as it is'}"
+    return dataclasses.replace(first, config=config, reason=reason)
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,8 @@ class Request:
     settings: Settings
     options: Options
     call: tuple[Any, ...] | None = None
+    # Not where the reference is the meaning in NumPy, whose time says nothing.
+    times_reference: bool = True
 
     @property
     def name(self) -> str:

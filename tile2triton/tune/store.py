@@ -15,7 +15,7 @@ from tile2triton.tune.configs import Config
 from tile2triton.tune.report import Row, TuningReport
 
 # Raised where a stored result would mean something else.
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,18 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def read(key: str, configs: Sequence[Config]) -> Stored | None:
-    """The result of that key; None where there is none that can be read."""
+def read(key: str, configs: Sequence[Config] | None = None) -> Stored | None:
+    """The result of that key; None where there is none that can be read.
+
+    Without `configs` they are those that were stored.
+    """
     if not is_caching():
         return None
     try:
         record = json.loads(_path(key).read_text(encoding="utf-8"))
+        known = record["configs"] if configs is None else configs
         rows = tuple(
-            Row(configs[index], row["status"], row["latency"], row["reason"])
+            Row(known[index], row["status"], row["latency"], row["reason"], row["error"])
             for index, row in enumerate(record["rows"])
         )
         report = TuningReport(record["name"], record["chip"], rows, record["ref_latency"], True)
@@ -54,8 +58,11 @@ def read(key: str, configs: Sequence[Config]) -> Stored | None:
         return None
 
 
-def write(key: str, stored: Stored) -> None:
-    """Keep a result; where the directory cannot be written, it is not kept."""
+def write(key: str, stored: Stored, configs: Sequence[Config] | None = None) -> None:
+    """Keep a result; where the directory cannot be written, it is not kept.
+
+    `configs` are kept beside it where nobody lists them.
+    """
     if not is_caching():
         return
     report = stored.report
@@ -66,9 +73,15 @@ def write(key: str, stored: Stored) -> None:
         "text": stored.text,
         "ref_latency": report.ref_latency,
         "rows": [
-            {"status": row.status, "latency": row.latency, "reason": row.reason}
+            {
+                "status": row.status,
+                "latency": row.latency,
+                "reason": row.reason,
+                "error": row.error,
+            }
             for row in report.rows
         ],
+        "configs": None if configs is None else list(configs),
     }
     with contextlib.suppress(OSError):
         write_cached(_path(key), json.dumps(record, indent=1))

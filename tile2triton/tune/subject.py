@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +36,13 @@ class Subject:
         if schedule is not None:
             kernel = kernel.scheduled(schedule)
         return kernel.compile(*self.arguments, **self.keywords)
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The user's function."""
+        if isinstance(self.kernel, LazyKernel):
+            return self.kernel.function
+        return self.kernel.captured.function
 
     @property
     def said(self) -> plain.Schedule:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from tile2triton.tune.candidates import Candidate, Refused, candidates
+from tile2triton.tune.configs import Config
 from tile2triton.tune.expected import Files, Reference
 from tile2triton.tune.inputs import Inputs
 from tile2triton.tune.machine import Machine
@@ -33,9 +34,15 @@ class Trial:
         self._by_key: dict[object, Files] = {}
         self._files: dict[int, Files] = {}
 
-    def distinct(self) -> Iterator[Candidate]:
-        """Candidates as they are made; options that change nothing here make no second one."""
-        for one in candidates(self.request.configs, self.request.make):
+    def distinct(
+        self, configs: Sequence[Config] | None = None, first: int = 0
+    ) -> Iterator[Candidate]:
+        """Candidates as they are made; options that change nothing here make no second one.
+
+        They are the request's, or more than these: `first` is the number of the first.
+        """
+        chosen = self.request.configs if configs is None else configs
+        for one in candidates(chosen, self.request.make, first):
             if isinstance(one, Refused):
                 self.refused[one.index] = one.error
                 self.passed()
@@ -65,5 +72,6 @@ class Trial:
         if key not in self._by_key:
             values = self.inputs.of(candidate.kernel)
             self._by_key[key] = self.reference.files(values, self.folder)
-            self.reference.time(values)
+            if self.request.times_reference:
+                self.reference.time(values)
         return self._by_key[key]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,7 @@ from tile2triton.tune.inputs import get_autotune_inputs
 from tile2triton.tune.machine import Machine, this_machine
 from tile2triton.tune.measuring import measure_all
 from tile2triton.tune.progress import Progress
-from tile2triton.tune.report import Row, TuningReport
-from tile2triton.tune.report import described as as_keywords
+from tile2triton.tune.report import Row, TuningReport, repeated
 from tile2triton.tune.request import Request, Tuned, measured_by, nothing_left, nothing_made
 from tile2triton.tune.trial import Trial
 from tile2triton.tune.untuned import first_that_compiles, first_that_is_made
@@ -78,7 +76,9 @@ def _measured(request: Request, machine: Machine) -> tuple[Tuned, int]:
         measure_all(left, trial.files_of, machine, request.settings, measured)
     for index, error in trial.refused.items():
         rows[index] = Row(request.configs[index], "refused", reason=said(error))
-    rows.update((one.index, _same_row(one, rows, trial.first[one.path])) for one in trial.again)
+    for one in trial.again:
+        first = trial.first[one.path]
+        rows[one.index] = repeated(one.config, rows[first.index])
     ordered = tuple(rows[index] for index in range(len(request.configs)))
     report = TuningReport(request.name, machine.chip, ordered, trial.reference.latency)
     if report.best is None:
@@ -86,12 +86,6 @@ def _measured(request: Request, machine: Machine) -> tuple[Tuned, int]:
     best = next(index for index, row in enumerate(ordered) if row is report.best)
     kernel = next(one.kernel for one in trial.first.values() if one.index == best)
     return measured_by(report, kernel, request.configs[best]), best
-
-
-def _same_row(candidate: Candidate, rows: Mapping[int, Row], first: Candidate) -> Row:
-    """The row of a candidate that is the same kernel as an earlier one."""
-    reason = f"is the same kernel as {as_keywords(first.config)}"
-    return dataclasses.replace(rows[first.index], config=candidate.config, reason=reason)
 
 
 def _is_interpreted(call: Sequence[Any] | None) -> bool:
