@@ -21,6 +21,8 @@ MAY_IMPORT_TRITON = (
     "frontend/dtypes.py",
     "measure.py",
     "supply.py",
+    # Runs kernels beside others, and compares what they give.
+    "commands/bench.py",
     # What TileLang's users call on the host: comparing, measuring, asking about GPUs.
     "tilelang/",
     # What patches the code that Triton compiles.
