@@ -1,6 +1,7 @@
 """Which copies go through TMA descriptors: Hopper and newer, GEMM operands and plain outputs.
 
-Operands are also the shared tiles from whose elements those of a GEMM are computed.
+Operands are also the shared tiles from whose elements those of a GEMM are computed, and the shared
+matrices that are combined with what a GEMM gives.
 """
 
 import ast
@@ -40,6 +41,7 @@ def plan_descriptors(function: ast.FunctionDef, facts: Facts) -> DescriptorPlan:
     copied: set[str] = set()
     otherwise: set[str] = set()
     operands: set[str] = set()
+    sums: set[str] = set()
     for node in walk(function):
         match node:
             case ast.Assign(targets=[ast.Subscript() as target]) | ast.AugAssign(target=target):
@@ -55,6 +57,7 @@ def plan_descriptors(function: ast.FunctionDef, facts: Facts) -> DescriptorPlan:
                     written.add(base_name(destination) or "")
                 if operator.name == "gemm":
                     operands |= {base_name(arguments[side]) or "" for side in "AB"}
+                    sums.add(base_name(arguments["C"]) or "")
                 if operator.name == "copy":
                     stored = base_name(arguments["dst"]) or ""
                     # Two stores through tensor maps are not ordered among themselves.
@@ -77,12 +80,14 @@ def plan_descriptors(function: ast.FunctionDef, facts: Facts) -> DescriptorPlan:
     return DescriptorPlan(
         frozenset(inputs),
         frozenset(stored_once),
-        frozenset(_needed(operands, function, facts)),
+        frozenset(_needed(operands, sums, function, facts)),
     )
 
 
-def _needed(operands: set[str], function: ast.FunctionDef, facts: Facts) -> set[str]:
-    """Operands, and the shared tiles that they are computed from."""
+def _needed(
+    operands: set[str], sums: set[str], function: ast.FunctionDef, facts: Facts
+) -> set[str]:
+    """Operands, and the shared tiles that they are computed from, or combined with."""
     sources: dict[str, set[str]] = {}
     for node in walk(function):
         match node:
@@ -90,17 +95,20 @@ def _needed(operands: set[str], function: ast.FunctionDef, facts: Facts) -> set[
                 # Names that the loop gives to what it reads belong to all that it stores.
                 read = {name for one in body for name in names_in(one)}
                 for store in walk(node):
-                    if isinstance(store, ast.Assign):
-                        sources.setdefault(base_name(store.targets[0]) or "", set()).update(read)
+                    if isinstance(store, (ast.Assign, ast.AugAssign)):
+                        targets = store.targets if isinstance(store, ast.Assign) else [store.target]
+                        sources.setdefault(base_name(targets[0]) or "", set()).update(read)
             case ast.Expr(value=ast.Call(func=ast.Attribute(attr=called)) as call):
                 if called in ("copy", "interleave", "transpose"):
                     target = facts.operators[called].arguments(call)["dst"]
                     sources.setdefault(base_name(target) or "", set()).update(names_in(call))
-    found, new = set(operands), set(operands)
+    found = operands | sums
+    new = set(found)
     while new:
         new = {name for one in new for name in sources.get(one, ())} & facts.tiles.keys() - found
         found |= new
-    return {name for name in found if name in operands or facts.tiles[name].scope == "shared"}
+    shared = {name for name in found & facts.tiles.keys() if facts.tiles[name].scope == "shared"}
+    return operands | {name for name in shared if facts.tiles[name].rank > 1}
 
 
 def _is_input(tensor: Tensor, facts: Facts) -> bool:

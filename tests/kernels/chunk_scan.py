@@ -44,7 +44,7 @@ def chunk_scan(
         dA_k = T.alloc_fragment((block_K,), T.float32)
         dA_m = T.alloc_fragment((block_M,), T.float32)
         weights = T.alloc_fragment((block_M, block_K), dtype)
-        residual = T.alloc_fragment((block_M, block_N), dtype)
+        residual = T.alloc_shared((block_M, block_N), dtype)
         acc = T.alloc_fragment((block_M, block_N), T.float32)
 
         b, c, group = by // chunks, by % chunks, h // (heads // groups)
