@@ -22,6 +22,7 @@ examples:
   tile2triton emit attention.py:attention --set 'Q=float16[2,8,512,64]' --after tile_operands
   tile2triton bench gemm.py:gemm --against by_hand.py:gemm --set M=4096 --set N=4096 --set K=4096
   tile2triton schedule add my_gemm.toml
+  tile2triton tune gemm.py:gemm --set M=4096 --set N=4096 --set K=4096 --seconds 60
   tile2triton passes
   tile2triton explain reduce_max
   tile2triton explain gemm.py:gemm --set M=4096 --set N=4096 --set K=4096 --target cuda:90
@@ -56,6 +57,16 @@ with counts of instructions in the machine code; and for every hint how it was a
 
 --html writes all this as a page that needs no network, with pictures of layouts, and the program,
 the emitted Triton, the TTGIR without patches and with them, and the machine code beside each other.
+"""
+
+
+TUNE = """\
+Find the fastest schedule of a kernel: sizes of tiles, warps, stages, and what a schedule chooses.
+
+What there is to choose is found from the program. An estimate orders it and leaves out what cannot
+be; every schedule that is tried is compared with the program's meaning before it is timed. Results
+are kept on disk. The line that is printed makes the choice fixed, as does the file of --write,
+which says it for this chip and leaves what it says of others.
 """
 
 
@@ -111,6 +122,18 @@ def _run(options: argparse.Namespace) -> int:
             from tile2triton.commands.schedule import schedule
 
             return schedule(options.action, options.name)
+        case "tune":
+            from tile2triton.commands.tune import tune
+
+            return tune(
+                options.kernel,
+                options.target,
+                options.set,
+                options.seconds,
+                options.write,
+                options.json,
+                options.dry,
+            )
         case "passes":
             from tile2triton.commands.passes import passes
 
@@ -215,6 +238,23 @@ def _parser() -> argparse.ArgumentParser:
         help="a function of the same tensors; without a name, the one named like the kernel",
     )
     bench.add_argument("--json", metavar="OUT", help="write the figures to a file")
+
+    tune = commands.add_parser(
+        "tune",
+        help="find the fastest schedule of a kernel on this machine",
+        description=TUNE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_kernel(tune)
+    tune.add_argument(
+        "--seconds", metavar="N", type=float, default=60.0, help="how long to search; default: 60"
+    )
+    tune.add_argument(
+        "--target", metavar="T", type=_target, help="default: this machine's; cuda:90 with --dry"
+    )
+    tune.add_argument("--write", metavar="FILE", help="write a schedule file, TOML or .json")
+    tune.add_argument("--json", action="store_true", help="print JSON")
+    tune.add_argument("--dry", action="store_true", help="print what would be tried; needs no GPU")
 
     schedule = commands.add_parser(
         "schedule", help="list, show and add schedules, which say how programs are run"
