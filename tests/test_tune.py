@@ -749,12 +749,12 @@ def test_configurations_that_are_none_are_refused_where_they_are_written(configs
 
 
 @pytest.mark.parametrize("decorated", [autotune, lambda factory: autotune()(factory)])
-def test_autotune_without_configurations_is_refused_at_its_line(decorated):
-    with pytest.raises(TypeError, match=r"T2T542.*`autotune` needs configurations") as error:
-        decorated(triple)
+def test_autotune_above_no_kernel_is_refused_at_its_line(decorated):
+    with pytest.raises(TypeError, match=r"T2T542.*stands above a kernel") as error:
+        decorated(times_two)
     (diagnostic,) = error.value.diagnostics
     assert diagnostic.filename == __file__
-    assert diagnostic.hint.startswith("write @autotune(configs=...) above")
+    assert diagnostic.hint.startswith("write @autotune, or @autotune(configs=...), above")
 
 
 def test_tuner_without_configurations_is_refused_at_its_line():

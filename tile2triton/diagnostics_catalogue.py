@@ -1027,8 +1027,8 @@ CATALOGUE: dict[str, Entry] = {
     "T2T542": Entry(
         title="`autotune` in the wrong place",
         explanation=(
-            "`autotune` chooses parameters of a kernel, so it stands above the decorator that "
-            "makes the function a kernel, and says which configurations there are."
+            "`autotune` chooses parameters or the schedule of a kernel, so it stands above the "
+            "decorator that makes the function a kernel."
         ),
         wrong="@tile2triton.kernel\n@tile2triton.autotune(configs=configs)\ndef factory(n): ...",
         right="@tile2triton.autotune(configs=configs)\n@tile2triton.kernel\ndef factory(n): ...",

@@ -27,7 +27,7 @@ from tile2triton.tune.request import Tuned
 from tile2triton.tune.search import search
 from tile2triton.tune.settings import Settings
 from tile2triton.tune.space import Space, space_of
-from tile2triton.tune.subject import Subject
+from tile2triton.tune.subject import subject_of
 
 # What `--dry` prints of a space.
 SHOWN = 20
@@ -59,7 +59,7 @@ def tune(
     chosen = target or (DEFAULT_TARGET if machine is None else default_target())
     # What is missing is said in this command's own words.
     compiled(name, kernel, given, chosen)
-    space = space_of(Subject(kernel, (), given, chosen))
+    space = space_of(subject_of(kernel, (), given, chosen))
     if machine is None:
         _print_space(name, space, as_json)
         return 0

@@ -49,19 +49,19 @@ class LazyKernel(TileLangFactory):
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """The kernel for these parameters, made once. Raises `TileError` for a wrong kernel."""
-        program = self._computing(arguments, keywords)
+        program = self.computing(arguments, keywords)
         if program is not None:
             return program(*arguments, **keywords)
         return self.compile(*arguments, **keywords)
 
     def reference(self, *arguments: Any, **keywords: Any) -> Any:
         """What a call means, of a function that turns out to compute with tensors."""
-        program = self._computing(arguments, keywords)
+        program = self.computing(arguments, keywords)
         if program is None:
             raise AttributeError("a factory's kernels have reference meanings, but it has none")
         return program.reference(*arguments, **keywords)
 
-    def _computing(
+    def computing(
         self, arguments: tuple[Any, ...], keywords: dict[str, Any]
     ) -> OperandKernel | None:
         """The program on whole operands that this is, where it makes no kernels.
@@ -79,7 +79,7 @@ class LazyKernel(TileLangFactory):
 
     def compile(self, *arguments: Any, **keywords: Any) -> CompiledKernel:
         """The kernel for these parameters. Raises `TileError` for a wrong kernel."""
-        computing = self._computing(arguments, keywords)
+        computing = self.computing(arguments, keywords)
         if computing is not None:
             return computing.compile(*arguments, **keywords)
         bound = self._bound(arguments, keywords)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 from tile2triton.diagnostics import ArgumentError, at_span
 from tile2triton.frontend.cache_keys import cache_key
-from tile2triton.frontend.compiled import CompiledKernel
+from tile2triton.frontend.compiled import CompiledKernel, default_target
 from tile2triton.frontend.eager import EagerKernel
 from tile2triton.frontend.lazy import LazyKernel
+from tile2triton.frontend.operand_kernel import OperandKernel
 from tile2triton.frontend.positions import Position, here
+from tile2triton.schedule import Schedule
 from tile2triton.tilelang.factory import TileLangFactory
 from tile2triton.tune.autotuner import (
-    Kernel,
     changed_settings,
     made_with,
     request_of,
@@ -30,37 +31,62 @@ from tile2triton.tune.configs import (
 )
 from tile2triton.tune.described import described
 from tile2triton.tune.settings import Settings
-from tile2triton.tune.tuning import tune
+from tile2triton.tune.subject import Tunable, decided, subject_of
+from tile2triton.tune.tuning import tune, tune_space
+
+# How long schedules are searched where nobody says it.
+SECONDS = 60.0
 
 
+@overload
+def autotune(func: Tunable) -> AutotunedKernel: ...
+
+
+@overload
 def autotune(
     func: None = None,
     *,
     configs: ConfigSource | None = None,
     do_not_specialize: Sequence[str] | None = None,
+    seconds: float | None = None,
     **settings: Any,
-) -> Callable[[Kernel], AutotunedKernel]:
-    """Above `@tile2triton.kernel`: choose parameters that no call gives, by measuring.
+) -> Callable[[Tunable], AutotunedKernel]: ...
+
+
+def autotune(
+    func: Tunable | None = None,
+    *,
+    configs: ConfigSource | None = None,
+    do_not_specialize: Sequence[str] | None = None,
+    seconds: float | None = None,
+    **settings: Any,
+) -> AutotunedKernel | Callable[[Tunable], AutotunedKernel]:
+    """Above `@tile2triton.kernel`: choose what no call gives, by measuring.
 
     `configs` is a list of dicts by parameter, or a function of a call's arguments that returns
-    such; "pass_configs" may stand in a dict too. A configuration is chosen once for each set of
-    the other arguments, `do_not_specialize` not counted, and kept on disk. The other options are
-    the fields of `Settings`. Raises `ConfigError` and `ArgumentError` for what makes no sense.
+    such; "pass_configs" may stand in a dict too. Without it, schedules of a space that is found
+    from the program are searched for so many `seconds`, 60 where they are not given. The choice is
+    made once for each set of the other arguments, `do_not_specialize` not counted, and kept on
+    disk. The other options are the fields of `Settings`. Raises `ConfigError` and `ArgumentError`
+    for what makes no sense.
     """
     written = here()
-    if func is not None or configs is None:
-        given = "" if func is None else f", but got {_shown(func)}"
-        raise _misplaced(f"`autotune` needs configurations{given}", written)
     chosen = changed_settings(Settings(), settings, written)
+    if seconds is not None and configs is not None:
+        raise _misplaced("`seconds` is how long to search where there are no configs", written)
 
-    def decorate(kernel: Kernel) -> AutotunedKernel:
-        if not isinstance(kernel, (LazyKernel, EagerKernel)):
+    def decorate(kernel: Tunable) -> AutotunedKernel:
+        takes = (LazyKernel, EagerKernel) if configs is not None else Tunable
+        if not isinstance(kernel, takes):
             raise _misplaced(
                 f"`autotune` stands above a kernel, not above {_shown(kernel)}", written
             )
-        return AutotunedKernel(kernel, configs, chosen, tuple(do_not_specialize or ()), written)
+        names = tuple(do_not_specialize or ())
+        return AutotunedKernel(
+            kernel, configs, chosen, names, written, SECONDS if seconds is None else seconds
+        )
 
-    return decorate
+    return decorate if func is None else decorate(func)
 
 
 class AutotunedKernel(TileLangFactory):
@@ -73,15 +99,18 @@ class AutotunedKernel(TileLangFactory):
 
     def __init__(
         self,
-        kernel: Kernel,
-        configs: ConfigSource,
+        kernel: Tunable,
+        configs: ConfigSource | None,
         settings: Settings,
         do_not_specialize: tuple[str, ...],
         written: Position,
+        seconds: float,
     ) -> None:
         functools.update_wrapper(self, kernel)
         self.kernel = kernel
+        # None where schedules are searched.
         self.configs = configs
+        self.seconds = seconds
         self.settings = settings
         self.do_not_specialize = do_not_specialize
         # Where the decorator is, which says what to try.
@@ -99,14 +128,12 @@ class AutotunedKernel(TileLangFactory):
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """What the kernel gives with the best configuration for these arguments."""
-        if isinstance(self.kernel, LazyKernel):
+        if isinstance(decided(self.kernel, arguments, keywords), LazyKernel):
             return self.compile(*arguments, **keywords)
         kernel = self._tuned(arguments, keywords, is_call=True)
         if kernel is None:
             return self.kernel(*arguments, **keywords)
-        bound = self.signature.bind_partial(*arguments, **keywords)
-        bound.apply_defaults()
-        return kernel(*(bound.arguments[name] for name in self.kernel.tensors))
+        return kernel(*self._operands(arguments, keywords))
 
     def compile(self, *arguments: Any, **keywords: Any) -> CompiledKernel:
         """The kernel with the best configuration for these arguments."""
@@ -128,6 +155,13 @@ class AutotunedKernel(TileLangFactory):
             if own_key in self._kernels:
                 return self._kernels[own_key]
             config = self._tuner_cache.get(key)
+            if self.configs is None:
+                found = self._searched(config, arguments, keywords, is_call)
+                if found is not None:
+                    self._tuner_cache[key] = found.config or {}
+                self._kernels[own_key] = found
+                return found
+            assert not isinstance(self.kernel, OperandKernel), "it has no parameters to configure"
             if config is not None:
                 kernel = made_with(self.kernel, config, arguments, keywords)
                 kernel.config = dict(config)
@@ -137,12 +171,30 @@ class AutotunedKernel(TileLangFactory):
                 if self._are_given(tunables(configs[0]), arguments, keywords):
                     self._kernels[own_key] = None
                     return None
-                call = self._tensors(arguments, keywords) if is_call else None
+                call = self._operands(arguments, keywords) if is_call else None
                 request = request_of(self.kernel, configs, self.settings, arguments, keywords, call)
                 kernel = set_results(tune(request))
                 self._tuner_cache[key] = kernel.config or {}
             self._kernels[own_key] = kernel
             return kernel
+
+    def _searched(
+        self,
+        config: Config | None,
+        arguments: tuple[Any, ...],
+        keywords: Mapping[str, Any],
+        is_call: bool,
+    ) -> CompiledKernel | None:
+        """The kernel under the best schedule that is found; None where nothing can be measured."""
+        target = self.kernel.options.target or default_target()
+        subject = subject_of(self.kernel, arguments, keywords, target)
+        if config is not None:
+            kernel = subject.made(Schedule(**config))
+            kernel.config = dict(config)
+            return kernel
+        call = self._operands(arguments, keywords) if is_call else None
+        tuned = tune_space(subject, self.settings, self.seconds, call)
+        return None if tuned is None else set_results(tuned)
 
     def _key(
         self,
@@ -167,13 +219,13 @@ class AutotunedKernel(TileLangFactory):
         positional = list(self.signature.parameters)[: len(arguments)]
         return any(name in keywords or name in positional for name in names)
 
-    def _tensors(
-        self, arguments: tuple[Any, ...], keywords: Mapping[str, Any]
-    ) -> tuple[Any, ...] | None:
+    def _operands(self, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> tuple[Any, ...]:
         """The arguments that the kernel itself runs on."""
-        assert isinstance(self.kernel, EagerKernel), "the lazy style is not called with tensors"
         bound = self.signature.bind_partial(*arguments, **keywords).arguments
-        return tuple(bound[name] for name in self.kernel.tensors)
+        if isinstance(self.kernel, EagerKernel):
+            return tuple(bound[name] for name in self.kernel.tensors)
+        # Numbers beside whole operands are constants of the kernel.
+        return tuple(value for value in bound.values() if hasattr(value, "shape"))
 
 
 def _told_apart(value: Any) -> Hashable:
@@ -192,5 +244,7 @@ def _shown(given: object) -> str:
 
 
 def _misplaced(message: str, written: Position) -> ArgumentError:
-    hint = "write @autotune(configs=...) above @tile2triton.kernel above the function"
+    hint = (
+        "write @autotune, or @autotune(configs=...), above @tile2triton.kernel above the function"
+    )
     return ArgumentError(at_span(written.filename, written.span, "T2T542", message, hint=hint))

@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass
 
 from rewrites.facts import Program
-from rewrites.tree import base_name, function_of, names_in, walk
+from rewrites.tree import base_name, function_of, is_whole, names_in, walk
 from tile2triton.ops import OPERATORS
 
 
@@ -21,12 +21,18 @@ def stored_tensors(program: Program) -> Stored:
 
     What is not known to be a read counts as a store too, so that no input is taken for unchanged.
     """
+    tree = function_of(program.tree)
+    if is_whole(tree):
+        # What one of its results replaces, it may read as well.
+        own = enumerate(program.facts.parameters)
+        changed = tuple(index for index, name in own if name in program.facts.stored)
+        return Stored(changed, changed)
     tensors = program.facts.tensors.keys()
     written: set[str] = set()
     read: set[str] = set()
     # The destinations of plain stores, which read nothing.
     destinations: set[int] = set()
-    for node in walk(function_of(program.tree)):
+    for node in walk(tree):
         match node:
             case ast.Assign(targets=[ast.Subscript() as target]):
                 written |= _base(target)
@@ -41,7 +47,7 @@ def stored_tensors(program: Program) -> Stored:
                 call_written, call_destinations = _written_by(function, node)
                 written |= call_written
                 destinations |= call_destinations
-    for node in walk(function_of(program.tree)):
+    for node in walk(tree):
         if isinstance(node, ast.Name) and id(node) not in destinations:
             read.add(node.id)
     stored = [i for i, name in enumerate(program.facts.parameters) if name in written & tensors]

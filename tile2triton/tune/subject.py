@@ -60,6 +60,20 @@ class Subject:
         return is_parameter and parameters[name].default is not parameters[name].empty
 
 
+def subject_of(
+    kernel: Tunable, arguments: tuple[Any, ...], keywords: Mapping[str, Any], target: str
+) -> Subject:
+    """The subject of a call, which decides whether a function makes kernels or computes."""
+    return Subject(decided(kernel, arguments, keywords), arguments, keywords, target)
+
+
+def decided(kernel: Tunable, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Tunable:
+    """The program on whole operands that a factory turns out to be, or the kernel itself."""
+    if isinstance(kernel, LazyKernel):
+        return kernel.computing(arguments, dict(keywords)) or kernel
+    return kernel
+
+
 def sized_program(kernel: CompiledKernel) -> Program:
     """The tile program, with the sizes it is made for also where launches read them."""
     program = kernel.tile_program()

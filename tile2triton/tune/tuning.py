@@ -20,6 +20,10 @@ from tile2triton.tune.measuring import measure_all
 from tile2triton.tune.progress import Progress
 from tile2triton.tune.report import Row, TuningReport, repeated
 from tile2triton.tune.request import Request, Tuned, measured_by, nothing_left, nothing_made
+from tile2triton.tune.search import search
+from tile2triton.tune.settings import Settings
+from tile2triton.tune.space import space_of
+from tile2triton.tune.subject import Subject
 from tile2triton.tune.trial import Trial
 from tile2triton.tune.untuned import first_that_compiles, first_that_is_made
 
@@ -44,6 +48,29 @@ def tune(request: Request) -> Tuned:
         text = store.digest(tuned.kernel.triton_source)
         store.write(key, store.Stored(best, text, tuned.report))
     if request.verbose:
+        print(tuned.report, file=sys.stderr)
+    return tuned
+
+
+def tune_space(
+    subject: Subject, settings: Settings, seconds: float, call: tuple[Any, ...] | None
+) -> Tuned | None:
+    """The fastest of a program's schedules, measured here or stored before.
+
+    None where there is nothing to measure on, which is said on standard error. Raises `TuningError`
+    where no schedule is right.
+    """
+    if observer() is not None:
+        return None
+    machine = None if _is_interpreted(call) else this_machine()
+    if machine is None:
+        name = subject.function.__name__
+        print(
+            f"tile2triton: `{name}` is tuned on a GPU only; here it runs as it is", file=sys.stderr
+        )
+        return None
+    tuned = search(subject, space_of(subject), machine, seconds, settings, call)
+    if dict(subject.kernel.options.recorded).get("verbose"):
         print(tuned.report, file=sys.stderr)
     return tuned
 
