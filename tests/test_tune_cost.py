@@ -131,6 +131,18 @@ def test_more_work_takes_longer_and_a_faster_chip_less(row):
     assert time(launches[-1], chip=doubled) < times[-1]
 
 
+def test_of_equals_the_nearest_to_the_program_as_it_is_comes_first(of_gemm):
+    first = of_gemm.order[0]
+    alike = [
+        one.point
+        for one in of_gemm.order
+        if f"{one.estimate.milliseconds:.3g}" == f"{first.estimate.milliseconds:.3g}"
+    ]
+    assert len(alike) > 1
+    kept = [sum(point[k] == v for k, v in of_gemm.space.usual.items()) for point in alike]
+    assert kept[0] == max(kept)
+
+
 def test_nothing_is_faster_than_the_roofline(of_gemm):
     least = 2 * 8192**3 / H200.peaks.matrix_units("float16") / 1e9
     assert min(one.estimate.milliseconds for one in of_gemm.order) > least
