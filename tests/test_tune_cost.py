@@ -158,6 +158,12 @@ def test_stages_take_shared_memory_and_hide_loads():
     assert times == sorted(times, reverse=True)
 
 
+def test_what_would_hardly_fit_comes_after_what_fits(of_gemm):
+    tiles = {"tile.block_M": 128, "tile.block_N": 256, "tile.block_K": 128, "warps": 8}
+    # Three stages of 96 KiB fit only if there are two tiles of each.
+    assert rank(of_gemm, **tiles, pipeline=3) > rank(of_gemm, **tiles, pipeline=2)
+
+
 def test_few_programs_gain_from_being_shared_out():
     launches = work(tile2triton.kernel(product), half(16, 8192), half(8192, 512))
     assert time(launches, Run(128, 3, parts=8)) < time(launches, Run(128, 3))

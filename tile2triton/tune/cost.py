@@ -23,6 +23,8 @@ from tile2triton.tune.work import Access, Product, Work
 # Microseconds: until a load arrives, for a product to begin and be waited for, for a program to
 # begin and end, and for a launch.
 LATENCY, PRODUCT, START, LAUNCH = 0.7, 0.1, 1.0, 2.0
+# What fits only if Triton keeps one tile fewer than warp groups need is tried last.
+UNLIKELY = 2.0
 # Registers of a thread for addresses and counters.
 ADDRESSES = 24
 # Units for exponentials and their kind are so many times fewer.
@@ -146,6 +148,8 @@ class _Launch:
         problem = self._problem(least)
         beside = self._beside(shared, registers)
         time = self._microseconds(beside) / 1000
+        if shared >= self.chip.shared_memory:
+            time *= UNLIKELY
         return Estimate(time, shared, registers, beside, problem)
 
     def shared_memory(self, buffers: int) -> int:
