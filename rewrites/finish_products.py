@@ -1,9 +1,9 @@
 """Let a product end in its turn of a loop, where its first factor is made in registers.
 
 Hopper's wgmma reads a first factor that is computed from registers while the program goes on. In a
-loop with stages Triton waits for all but the last few instructions of a product, and the next turn
-may write these registers anew while they are still read (`known_miscompiles.py`). Triton waits for
-a product whose sum a branch may change, so there is a branch that is never taken.
+loop Triton may wait for all but the last few instructions of a product, and the next turn may write
+these registers anew while they are still read (`known_miscompiles.py`). Triton waits for a product
+whose sum a branch may change, so there is a branch that is never taken.
 
 Factors that are loaded stay in shared memory, and those that come from another product of the same
 turn are made behind a wait for it.
@@ -55,45 +55,20 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
         return tree
     for kernel in kernels_of(tree):
         never = name(Names.of(kernel, facts).fresh("never"))
-        if _finish(kernel.body, never, facts):
+        if _finish(kernel.body, never):
             put_first(kernel, REMARK, f"name = {ZERO} == 1", never)
     return tree
 
 
-def _finish(body: list[ast.stmt], never: ast.Name, facts: Facts) -> bool:
-    """Whether a loop in these statements has got a branch."""
-    found = False
-    for statement in body:
-        if isinstance(statement, ast.For) and _has_stages(statement, facts):
-            found |= _in_loop(statement, never)
-        else:
-            for block in blocks_of(statement):
-                found |= _finish(block, never, facts)
-    return found
-
-
-def _has_stages(loop: ast.For, facts: Facts) -> bool:
-    match loop.iter:
-        case ast.Call(func=ast.Attribute(attr="range"), keywords=keywords):
-            stages = [keyword.value for keyword in keywords if keyword.arg == "num_stages"]
-            return any(_value(one, facts) != 1 for one in stages)
-    return False
-
-
-def _value(tree: ast.expr, facts: Facts) -> object:
-    match tree:
-        case ast.Constant(value=value):
-            return value
-        case ast.Name(id=identifier):
-            return facts.constants.get(identifier)
-    return None
-
-
-def _in_loop(loop: ast.For, never: ast.Name) -> bool:
+def _finish(body: list[ast.stmt], never: ast.Name, is_loop: bool = False) -> bool:
+    """Whether a loop in these statements, or they as the body of one, have got a branch."""
     result: list[ast.stmt] = []
-    for at, statement in enumerate(loop.body):
+    found = False
+    for at, statement in enumerate(body):
+        for block in blocks_of(statement):
+            found |= _finish(block, never, isinstance(statement, (ast.For, ast.While)))
         result.append(statement)
-        factor = _unfinished(loop.body, at)
+        factor = _unfinished(body, at) if is_loop else None
         if factor is None:
             continue
         assert isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
@@ -103,9 +78,9 @@ def _in_loop(loop: ast.For, never: ast.Name) -> bool:
             total=statement.targets[0].id,
         )
         result += [Comment(WHY.format(factor=factor)), place(branch, statement)]
-    is_changed = len(result) > len(loop.body)
-    loop.body = result
-    return is_changed
+        found = True
+    body[:] = result
+    return found
 
 
 def _unfinished(body: list[ast.stmt], at: int) -> str | None:
@@ -115,7 +90,7 @@ def _unfinished(body: list[ast.stmt], at: int) -> str | None:
             dots = [node for node in walk(value) if isinstance(node, ast.Call) and _is_dot(node)]
         case _:
             return None
-    if len(dots) != 1 or any(_uses(later, total) for later in body[at + 1 :]):
+    if len(dots) != 1 or any(_changes(later, total) for later in body[at + 1 :]):
         return None
     first = _viewed(dots[0].args[0])
     if _is_computed(first, body, at):
@@ -123,10 +98,16 @@ def _unfinished(body: list[ast.stmt], at: int) -> str | None:
     return None
 
 
-def _uses(statement: ast.stmt, total: str) -> bool:
-    """Whether a statement computes with a value, and does not only give it another name."""
-    is_rename = isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Name)
-    return total in names_in(statement) and not is_rename
+def _changes(statement: ast.stmt, total: str) -> bool:
+    """Whether a statement computes a sum anew from itself, which waits for it.
+
+    Other uses may be of nothing, and Triton drops them.
+    """
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=target)], value=value):
+            is_product = any(_is_dot(node) for node in walk(value))
+            return target == total and total in names_in(value) and not is_product
+    return False
 
 
 def _is_dot(node: ast.AST) -> bool:
@@ -177,10 +158,11 @@ def _follows_product(tree: ast.AST, before: list[ast.stmt]) -> bool:
     if any(_is_dot(node) for node in walk(tree)):
         return True
     for statement in reversed(before):
-        if needed & _stored(statement):
-            if any(_is_dot(node) for node in walk(statement)):
-                return True
-            needed |= names_in(statement)
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=made)], value=value) if made in needed:
+                if any(_is_dot(node) for node in walk(value)):
+                    return True
+                needed = needed - {made} | names_in(value)
     return False
 
 

@@ -24,7 +24,7 @@ after:
 import ast
 import functools
 
-from rewrites.environment import Names
+from rewrites.environment import Names, environment_of
 from rewrites.errors import refuse
 from rewrites.facts import Facts
 from rewrites.hint_notes import note
@@ -61,7 +61,15 @@ def _persist(block: ast.With, programs: int, names: Names, facts: Facts) -> None
     variables = target.elts if isinstance(target, ast.Tuple) else [target]
     extents = header.args
     program, tile = names.fresh("program"), names.fresh("tile")
+    _refuse_negative(extents, facts)
     total = functools.reduce(lambda a, b: expr("a * b", a=a, b=b), map(copy_tree, extents))
+    is_wide = _is_wide(total, facts)
+    counted_total = total
+    if is_wide:
+        first = expr('T.cast(extent, "int64")', extent=copy_tree(extents[0]))
+        counted_total = functools.reduce(
+            lambda a, b: expr("a * b", a=a, b=b), [first, *map(copy_tree, extents[1:])]
+        )
     swizzles = [one for one in block.body if operator_call(one, "use_swizzle") is not None]
     indices, body = _without_swizzles(block.body)
     rest: ast.expr = name(tile)
@@ -78,9 +86,11 @@ def _persist(block: ast.With, programs: int, names: Names, facts: Facts) -> None
     counted = expr(
         "T.serial(program, total, programs)",
         program=program,
-        total=total,
+        total=counted_total,
         programs=literal(programs),
     )
+    if is_wide:
+        indices = [_narrowed(one) for one in indices]
     loop = ast.For(ast.Name(tile, ast.Store()), counted, [*indices, *body], [])
     loop.type_comment = None
     header.args = [
@@ -90,6 +100,32 @@ def _persist(block: ast.With, programs: int, names: Names, facts: Facts) -> None
     block.body = [place(loop, block)]
     place(block, block)
     facts.program_loops.add(tile)
+
+
+def _refuse_negative(extents: list[ast.expr], facts: Facts) -> None:
+    """Two extents below 0 would give a number of tiles above it."""
+    for extent in extents:
+        low = environment_of(facts).range(extent).low
+        if low is None or low < 0:
+            raise refuse(
+                extent,
+                "T2T877",
+                f"T.persistent counts tiles, but `{ast.unparse(extent)}` may be below 0",
+                (),
+                "leave T.persistent out, or take the extents from shapes of tensors",
+            )
+
+
+def _is_wide(total: ast.expr, facts: Facts) -> bool:
+    high = environment_of(facts).range(total).high
+    return high is None or high >= 2**31
+
+
+def _narrowed(statement: ast.stmt) -> ast.stmt:
+    """An index of 32 bits along a dimension, of the number of a tile that may have more."""
+    if isinstance(statement, ast.Assign):
+        statement.value = expr('T.cast(index, "int32")', index=statement.value)
+    return statement
 
 
 def _without_swizzles(body: list[ast.stmt]) -> tuple[list[ast.stmt], list[ast.stmt]]:

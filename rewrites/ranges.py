@@ -119,7 +119,7 @@ def _product(a: Range, b: Range) -> Range:
 
 def _quotient(a: Range, b: Range) -> Range:
     """Floor division by a divisor that is not negative, and not 0 where the quotient is defined."""
-    if b.low is None or b.low < 0:
+    if b.low is None or b.low < 0 or b.high == 0:
         return UNKNOWN
     b = Range(max(b.low, 1), b.high)
     assert b.low is not None

@@ -32,6 +32,21 @@ def in_place(A):
         for i in T.Parallel(32):
             A[bx * 32 + i] = A[bx * 32 + i] + 0.5
 """
+KERNELS += """
+
+@tile2triton.kernel
+def both(A):
+    N = T.const("N")
+    A: T.Tensor((N,), T.float32)
+    C = T.empty((N,), T.float32)
+    I = T.empty((N,), T.int32)
+    with T.Kernel(T.ceildiv(N, 32), threads=32) as bx:
+        for i in T.Parallel(32):
+            C[bx * 32 + i] = A[bx * 32 + i] * 2
+            I[bx * 32 + i] = bx * 32 + i
+            A[bx * 32 + i] = 1
+    return C, I
+"""
 OTHERS = """
 import random
 import torch
@@ -59,6 +74,34 @@ def failing(a):
 
 def in_place(a):
     a.add_(0.5)
+
+
+def both(a):
+    result = a * 2
+    a.fill_(1)
+    return result, torch.arange(len(a), dtype=torch.int32)
+
+
+def leaves_a(a):
+    return a * 2, torch.arange(len(a), dtype=torch.int32)
+
+
+def shifted(a):
+    result, indices = both(a)
+    indices[3] += 1
+    return result, indices
+
+
+def two(a, b):
+    return a
+
+
+def half(a):
+    return (a * 2).half()
+
+
+def number(a):
+    return 3.0
 """
 
 
@@ -81,16 +124,24 @@ def test_times_ratios_and_agreement(files, tmp_path, capsys) -> None:
     out = tmp_path / "figures.json"
     assert run(files, "scaled", "", "--json", str(out)) == 0
     first, second, verdict, *_ = capsys.readouterr().out.splitlines()
-    assert first.split() == "scaled 1.0000 ms speed 1.000 the same bits each time".split()
+    assert first.split() == "scaled 2.0000 ms speed 1.000 the same bits each time".split()
     assert second.startswith("by_hand.py")
     assert verdict == "results agree: 0.0e+00 of their norm apart, 2e-03 may be"
     report = json.loads(out.read_text())
-    assert [one["milliseconds"] for one in report["contestants"]] == [[1.0] * 3] * 2
+    assert [one["milliseconds"] for one in report["contestants"]] == [[2.0] * 3] * 2
 
 
 def test_what_changes_its_arguments_is_compared_by_them(files, capsys) -> None:
     assert run(files, "in_place") == 0
     assert "results agree" in capsys.readouterr().out
+
+
+def test_all_that_is_returned_or_changed_is_compared(files, capsys) -> None:
+    assert run(files, "both") == 0
+    capsys.readouterr()
+    assert run(files, "both", "leaves_a") == 1
+    assert run(files, "both", "shifted") == 1
+    assert capsys.readouterr().out.count("results DIFFER") == 2
 
 
 def test_wrong_and_moving_results_fail(files, capsys) -> None:
@@ -104,7 +155,10 @@ def test_wrong_and_moving_results_fail(files, capsys) -> None:
     ("function", "code", "said"),
     [
         ("scales", 2, "has no function `scales`; did you mean scaled?"),
-        ("other_shape", 1, "other_shape gives tensors of [(99,)], but scaled of [(100,)]"),
+        ("other_shape", 1, "other_shape gives float32[99] where scaled gives float32[100]"),
+        ("half", 1, "half gives float16[100] where scaled gives float32[100]"),
+        ("number", 1, "number gives a float that is no plain tensor where scaled gives float32"),
+        ("two", 1, "two failed: TypeError"),
         ("failing", 1, "failing failed: ValueError: no such size"),
     ],
 )
@@ -116,4 +170,4 @@ def test_what_cannot_be_compared_is_said(files, capsys, function, code, said) ->
 def test_one_kernel_is_named(files, capsys) -> None:
     kernels, others = files
     assert main(["bench", kernels, "--against", others]) == 2
-    assert "has scaled, in_place: name one" in capsys.readouterr().err
+    assert "has scaled, in_place, both: name one" in capsys.readouterr().err

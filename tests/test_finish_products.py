@@ -1,6 +1,7 @@
 """Products whose first factor is computed end in the turn of the loop in which they begin."""
 
 import re
+from functools import partial
 
 import pytest
 
@@ -36,7 +37,8 @@ def test_a_computed_first_factor_is_waited_for(kernel):
     text = kernel().triton_source
     assert text.count("if never:") == 1
     assert "never = tl.program_id(0) // tl.num_programs(0) == 1" in text
-    assert "if never" not in kernel(num_stages=1).triton_source
+    # Without stages, too, Triton goes on where a factor is loaded outside of the loop.
+    assert kernel(num_stages=1).triton_source.count("if never:") == 1
     for target in ("cuda:80", "cuda:100", "hip:gfx942"):
         assert "never" not in kernel(target=target).triton_source
 
@@ -100,19 +102,92 @@ def test_names_and_branches_are_followed():
     assert "never" not in transpile(renamed, **sizes, is_used=True).triton_source
 
 
+@tile2triton.kernel
+def in_forms(A, B, form="", stages=2):
+    M, N, K = T.const("M, N, K")
+    A: T.Tensor((M, K), T.float16)
+    B: T.Tensor((K, N), T.float16)
+    C = T.empty((M, N), T.float32)
+    with T.Kernel(T.ceildiv(N, 64), T.ceildiv(M, 64), threads=128) as (bx, by):
+        a = T.alloc_shared((64, 64), T.float16)
+        b = T.alloc_shared((64, 64), T.float16)
+        factor = T.alloc_fragment((64, 64), T.float16)
+        wide = T.alloc_fragment((64, 64), T.float32)
+        sums = T.alloc_fragment((64,), T.float32)
+        c = T.alloc_fragment((64, 64), T.float32)
+        T.clear(c)
+        T.copy(B[0, bx * 64], b)
+        for k in T.Pipelined(T.ceildiv(K, 64), num_stages=stages):
+            T.copy(A[by * 64, k * 64], a)
+            if form != "invariant":
+                T.copy(B[k * 64, bx * 64], b)
+            if form == "nested":
+                for r in T.serial(4):
+                    for i, j in T.Parallel(64, 64):
+                        factor[i, j] = a[i, j] * r
+                    T.gemm(factor, b, c)
+            elif form == "conditional":
+                T.fill(wide, 1)
+                if k < bx:
+                    T.gemm(a, b, wide)
+                for i, j in T.Parallel(64, 64):
+                    factor[i, j] = T.exp(wide[i, j])
+                T.gemm(factor, b, c)
+            elif form == "renamed":
+                T.gemm(a, b, wide, clear_accum=True)
+                for i, j in T.Parallel(64, 64):
+                    wide[i, j] = wide[i, j] * 2
+                T.reduce_sum(wide, sums, dim=1)
+                for i, j in T.Parallel(64, 64):
+                    wide[i, j] = a[i, j] * 3
+                T.copy(wide, factor)
+                T.gemm(factor, b, c)
+            else:
+                for i, j in T.Parallel(64, 64):
+                    factor[i, j] = a[i, j] * 2
+                T.gemm(factor, b, c)
+                if form == "unused":
+                    T.reduce_sum(c, sums, dim=1)
+        T.copy(c, C[by * 64, bx * 64])
+    return C
+
+
+FORMS = [
+    ("nested", 2),
+    ("conditional", 2),
+    ("renamed", 2),
+    ("unused", 2),
+    ("invariant", 2),
+    ("invariant", 1),
+]
+
+
+@pytest.mark.parametrize(("form", "stages"), FORMS)
+def test_other_forms_are_waited_for(form, stages):
+    kernel = transpile(in_forms, M=128, N=128, K=256, form=form, stages=stages)
+    assert kernel.triton_source.count("if never:") == 1
+
+
 def left_over(kernel: CompiledKernel) -> set[int]:
-    """How many instructions may be at work when Triton goes on behind a product of registers."""
+    """How many instructions may be at work behind each product of registers, where Triton waits."""
     text = assembly(kernel)["ttgir"]
-    loop = text[text.index("scf.for") : text.index("scf.yield")]
-    assert re.search(r"warp_group_dot %\S+, .*: tensor<", loop)
-    return {int(number) for number in re.findall(r"pendings = (\d+)", loop)}
+    products = re.split(r"= ttng\.warp_group_dot (?=%\S+, .*: tensor<)", text)[1:]
+    waits = [re.search(r"pendings = (\d+)", rest) for rest in products]
+    return {int(wait.group(1)) for wait in waits if wait is not None}
 
 
 @pytest.mark.compile
 @pytest.mark.parametrize(
     "kernel",
-    [*COMPUTED, lambda **given: transpile(renamed, M=128, N=128, K=256, is_used=True, **given)],
-    ids=["scan", "state", "unpacked", "scaled"],
+    [
+        *COMPUTED,
+        lambda: transpile(renamed, M=128, N=128, K=256, is_used=True),
+        *(
+            partial(transpile, in_forms, M=128, N=128, K=256, form=form, stages=stages)
+            for form, stages in FORMS
+        ),
+    ],
+    ids=["scan", "state", "unpacked", "scaled", *(f"{form}-{stages}" for form, stages in FORMS)],
 )
 def test_triton_waits_for_all_of_the_product(kernel, monkeypatch):
     assert left_over(kernel()) == {0}

@@ -83,6 +83,71 @@ def test_panels_of_a_grid_of_three_dimensions(order: str, device: str) -> None:
     assert torch.equal(numbers(x), x + added)
 
 
+@pytest.mark.usefixtures("poisoned")
+@pytest.mark.parametrize("programs", [1, 3, 50])
+def test_a_return_ends_a_tile_and_no_program(programs: int, device: str) -> None:
+    @tile2triton.kernel
+    @T.persistent(programs)
+    def doubled(X, L, Y):
+        A, B = T.const("A, B")
+        X: T.Tensor((A, B), T.float32)
+        L: T.Tensor((A,), T.int32)
+        Y: T.Tensor((A, B), T.float32)
+        with T.Kernel(T.ceildiv(B, 16), A, threads=32) as (x, y):
+            f = T.alloc_fragment((16,), T.float32)
+            T.clear(f)
+            if x * 16 >= L[y]:
+                T.copy(f, Y[y, x * 16])
+                return
+            T.copy(X[y, x * 16], f)
+            for i in T.Parallel(16):
+                f[i] *= 2
+            T.copy(f, Y[y, x * 16])
+
+    x = torch.randn(7, 64, device=device)
+    lengths = torch.tensor([0, 64, 16, 17, 1, 40, 0], dtype=torch.int32, device=device)
+    first = torch.arange(64, device=device) // 16 * 16
+    y = torch.full_like(x, float("nan"))
+    doubled(x, lengths, y)
+    assert torch.equal(y, torch.where(first < lengths[:, None], 2 * x, 0))
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (3, 5)])
+@pytest.mark.parametrize("panel", [None, 2])
+@pytest.mark.parametrize("known", [True, False])
+def test_sizes_that_are_0_or_known_at_the_launch_only(shape, panel, known, device) -> None:
+    @tile2triton.kernel
+    @T.persistent(3)
+    def incremented(X):
+        A, B = T.const("A, B") if known else T.dynamic("A, B")
+        X: T.Tensor((A, B), T.int32)
+        Y = T.empty((A, B), T.int32)
+        with T.Kernel(B, A, threads=32) as (x, y):
+            if panel:
+                T.use_swizzle(panel)
+            Y[y, x] = X[y, x] + 1
+        return Y
+
+    x = torch.randint(0, 100, shape, dtype=torch.int32, device=device)
+    assert torch.equal(incremented(x), x + 1)
+    if not known:
+        # Two sizes may have a product of more than 31 bits.
+        assert ".to(tl.int64)" in incremented.compile(x).triton_source
+
+
+def test_extents_that_may_be_negative_are_refused() -> None:
+    @tile2triton.kernel
+    @T.persistent(3)
+    def counted(n, X):
+        n: T.int32
+        X: T.Tensor((1,), T.int32)
+        with T.Kernel(n, n, threads=32) as (x, y):
+            X[0] = x + y
+
+    with pytest.raises(TileError, match="`n` may be below 0"):
+        transpile(counted, target="cuda:90")
+
+
 def test_programs_that_wait_for_all_others_are_refused() -> None:
     @tile2triton.kernel
     @T.persistent()

@@ -58,11 +58,11 @@ PIPELINE = tuple(
     for module in (
         tile_operands,
         apply_schedule,
-        persist,
         check_operators,
         unpack,
         swap_ab,
         remove_jumps,
+        persist,
         split_grids,
         sequence_roles,
         erase_protocol,

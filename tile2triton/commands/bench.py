@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import statistics
 import sys
@@ -18,15 +19,15 @@ from tile2triton.commands.kernels import (
     import_file,
     in_words,
     kernels_in,
-    raise_if_ours,
     settings_of,
     split_place,
     suggestion,
 )
+from tile2triton.diagnostics import TileError
 
 ROUNDS = 3
 REPEATS = 20
-# The most by which results may differ, relative to their norm, by the least exact type in them.
+# The most by which results may differ, relative to their norm, by their type.
 TOLERANCES = {"float64": 1e-10, "float32": 2e-3, "float16": 5e-3, "bfloat16": 2e-2}
 NARROW = 6e-2
 
@@ -42,12 +43,12 @@ class Contestant:
     milliseconds: list[float] = field(default_factory=list)
 
     def results(self) -> list[Any]:
-        """What it returns of fresh inputs, or else the inputs as it leaves them."""
+        """What it returns of fresh inputs, and then these as it leaves them."""
         own = [one.clone() for one in self.inputs]
         returned = self.function(*own)
         if returned is None:
             return own
-        return list(returned) if isinstance(returned, (tuple, list)) else [returned]
+        return [*(returned if isinstance(returned, (tuple, list)) else [returned]), *own]
 
     @property
     def median(self) -> float:
@@ -56,6 +57,8 @@ class Contestant:
 
 def bench(place: str, against: str, sets: Sequence[str], out: str | None) -> int:
     """1 if the results differ from each other, or from run to run."""
+    if out is not None and not Path(out).resolve().parent.is_dir():
+        raise UsageError(f"there is no folder {Path(out).parent} for --json")
     found = kernels_in(place)
     if len(found) != 1:
         raise UsageError(
@@ -73,7 +76,7 @@ def bench(place: str, against: str, sets: Sequence[str], out: str | None) -> int
     inputs = supply(parameters(kernel.program.facts), device=device)
     ours = Contestant(name, kernel, inputs)
     theirs = Contestant(Path(against).name, other, inputs)
-    error = _compared(ours, theirs, other_name, against)
+    error, tolerance = _compared(ours, theirs, other_name, against)
     contestants = (ours, theirs)
     for one in contestants:
         one.moved = _moved(one)
@@ -81,7 +84,6 @@ def bench(place: str, against: str, sets: Sequence[str], out: str | None) -> int
         print(f"round {number + 1} of {ROUNDS}", file=sys.stderr)
         for one in contestants:
             one.milliseconds.append(_time(one))
-    tolerance = _tolerance(ours.results())
     print(_table(contestants, error, tolerance, device))
     if out is not None:
         Path(out).write_text(json.dumps(_report(contestants, error, device), indent=1) + "\n")
@@ -105,20 +107,38 @@ def _is_own(value: Any, module: ModuleType) -> bool:
     return callable(value) and getattr(value, "__module__", None) == module.__name__
 
 
-def _compared(ours: Contestant, theirs: Contestant, function: str, against: str) -> float:
-    """The largest difference of an output, in the Frobenius norm, relative to ours."""
+def _compared(
+    ours: Contestant, theirs: Contestant, function: str, against: str
+) -> tuple[float, float]:
+    """How far the results are apart where that is most for their types, and how far they may be.
+
+    Distances are in the Frobenius norm, relative to ours.
+    """
     found = ours.results()
     try:
         other = theirs.results()
     except Exception as error:
-        raise_if_ours(error)
+        if isinstance(error, TileError):
+            raise
         raise UserError(f"{against}: {function} failed: {in_words(error)}") from error
-    shapes = [[tuple(one.shape) for one in outputs] for outputs in (found, other)]
-    if shapes[0] != shapes[1]:
+    described = [[_described(one) for one in outputs] for outputs in (found, other)]
+    if described[0] != described[1]:
+        pairs = itertools.zip_longest(*described, fillvalue="nothing")
+        first = next((a, b) for a, b in pairs if a != b)
         raise UserError(
-            f"{against}: {function} gives tensors of {shapes[1]}, but {ours.name} of {shapes[0]}"
+            f"{against}: {function} gives {first[1]} where {ours.name} gives {first[0]}"
         )
-    return max((_difference(a, b) for a, b in zip(found, other, strict=True)), default=0.0)
+    apart = [(_difference(a, b), _tolerance(a)) for a, b in zip(found, other, strict=True)]
+    return max(apart, key=lambda one: (one[0] > one[1], one[0]), default=(0.0, 0.0))
+
+
+def _described(output: Any) -> str:
+    """The type and shape of a tensor; of anything else, what it is."""
+    import torch
+
+    if not isinstance(output, torch.Tensor) or output.layout != torch.strided:
+        return f"a {type(output).__name__} that is no plain tensor"
+    return f"{str(output.dtype).removeprefix('torch.')}{list(output.shape)}"
 
 
 def _difference(found: Any, other: Any) -> float:
@@ -130,7 +150,10 @@ def _difference(found: Any, other: Any) -> float:
     if not bool((both | same).all()):
         return float("inf")
     scale = float(a[both].norm()) or 1.0
-    return float((a[both] - b[both]).norm()) / scale
+    apart = float((a[both] - b[both]).norm()) / scale
+    # Long integers may differ by what float64 does not hold.
+    is_same = found.is_floating_point() or torch.equal(found, other.to(found.device))
+    return apart if is_same else max(apart, sys.float_info.epsilon)
 
 
 def _moved(one: Contestant) -> int:
@@ -161,10 +184,9 @@ def _time(one: Contestant) -> float:
     return time
 
 
-def _tolerance(outputs: Sequence[Any]) -> float:
-    names = [str(one.dtype).removeprefix("torch.") for one in outputs]
-    floats = [name for name in names if "float" in name]
-    return max((TOLERANCES.get(name, NARROW) for name in floats), default=0.0)
+def _tolerance(output: Any) -> float:
+    kind = str(output.dtype).removeprefix("torch.")
+    return TOLERANCES.get(kind, NARROW) if "float" in kind else 0.0
 
 
 def _table(contestants: Sequence[Contestant], error: float, tolerance: float, device: str) -> str:
