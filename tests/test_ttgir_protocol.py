@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -29,6 +30,7 @@ from tile2triton import compile_pool
 from tile2triton.compile_check import check
 from tile2triton.compile_job import Job
 from tile2triton.compile_process import CompileProcess
+from tile2triton.compile_worker import compile_job
 from tile2triton.environment import patch_seconds
 from tile2triton.posing.driver import Driver
 from tile2triton.runtime import load
@@ -321,3 +323,12 @@ def test_kernels_of_tritons_interpreter_are_left_alone() -> None:
 def test_words_of_a_hint_do_not_make_another_kernel() -> None:
     one, other = (Request(*DEEP, construct) for construct in ("line 1: a", "line 2: b"))
     assert one.identity == other.identity != Request(*DEEPER).identity
+
+
+@compiles
+def test_only_a_compile_for_a_report_tries_patches_in_its_own_process() -> None:
+    """Behind it, a patch that crashes ends another process again."""
+    _, job = imported(KERNEL, DEEP)
+    compile_job(asdict(job))
+    with pytest.warns(RuntimeWarning, match="the compiler ended abruptly"):
+        assert applied(compiled(KERNEL, ("crash", "A_shared", {}))) == [False]

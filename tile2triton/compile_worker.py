@@ -20,7 +20,7 @@ from .machine_code import unwritten_registers
 from .patch_metadata import KEY
 from .runtime import import_module
 from .targets import target
-from .ttgir.trial import try_in_this_process
+from .ttgir.trial import in_this_process
 from .ttgir_text.locations import kernel_path
 from .worker_loop import answer_questions
 
@@ -29,7 +29,6 @@ _MODULES: dict[str, ModuleType] = {}
 
 def compile_job(job: dict[str, Any]) -> dict[str, Any]:
     """Compile one job to machine code and read its figures."""
-    try_in_this_process(not job["is_careful"])
     path = job["path"]
     if path not in _MODULES:
         _MODULES[path] = import_module(Path(path).read_text(), Path(path))
@@ -48,12 +47,13 @@ def compile_job(job: dict[str, Any]) -> dict[str, Any]:
         attrs={(int(index),): given for index, given in job["attributes"].items() if given},
     )
     goal = target(job["target"])
-    compiled = triton.compile(
-        source,
-        target=GPUTarget(goal.backend, goal.arch, goal.warp_size),
-        # Triton 3.9 warns unless it is told; contraction is what the JIT does.
-        options={**job["options"], "enable_fp_fusion": True},
-    )
+    with in_this_process(not job["is_careful"]):
+        compiled = triton.compile(
+            source,
+            target=GPUTarget(goal.backend, goal.arch, goal.warp_size),
+            # Triton 3.9 warns unless it is told; contraction is what the JIT does.
+            options={**job["options"], "enable_fp_fusion": True},
+        )
     read = _nvidia_figures if goal.backend == "cuda" else _amd_figures
     metadata = compiled.metadata
     # Only back ends with tensor memory say how much they take, and not for every kernel.

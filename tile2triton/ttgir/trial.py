@@ -34,10 +34,15 @@ _is_expendable = False
 Ask = Callable[[Sequence[Request]], dict[str, Any]]
 
 
-def try_in_this_process(is_expendable: bool) -> None:
-    """Start no process for a trial: whoever started this one answers for its end."""
+@contextmanager
+def in_this_process(is_expendable: bool) -> Iterator[None]:
+    """Start no process for a trial inside: whoever started this one answers for its end."""
     global _is_expendable
-    _is_expendable = is_expendable
+    before, _is_expendable = _is_expendable, is_expendable
+    try:
+        yield
+    finally:
+        _is_expendable = before
 
 
 def try_patches(text: str, requests: Sequence[Request], target: Any, options: Any) -> Outcome:
