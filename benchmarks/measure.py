@@ -9,7 +9,15 @@ import torch
 from torch import Tensor
 from triton.testing import do_bench
 
-from benchmarks.contest import Call, Config, Contestant, Inputs, Workload, relative_error
+from benchmarks.contest import (
+    Call,
+    Config,
+    Contestant,
+    Inputs,
+    Output,
+    Workload,
+    relative_error,
+)
 from benchmarks.workloads import WORKLOADS
 
 
@@ -114,24 +122,22 @@ def tune(
     return min(finalists, key=lambda t: t.time, default=failed)
 
 
-def moving(call: Call) -> int:
+def moving(call: Call, repeats: int = REPEATS) -> int:
     """How many repeated runs give other bits than the first one."""
-    first = outputs_of(call)
+    first = as_tuple(call())
     return sum(
-        not all(torch.equal(a, b) for a, b in zip(outputs_of(call), first, strict=True))
-        for _ in range(REPEATS)
+        not all(torch.equal(a, b) for a, b in zip(as_tuple(call()), first, strict=True))
+        for _ in range(repeats)
     )
 
 
-def outputs_of(call: Call) -> tuple[Tensor, ...]:
-    output = call()
+def as_tuple(output: Output) -> tuple[Tensor, ...]:
     return output if isinstance(output, tuple) else (output,)
 
 
 def check(workload: Workload, call: Call, expected: Tensor) -> float:
     """The relative error; infinite where any element, also outside the part, is not finite."""
     output = call()
-    outputs = output if isinstance(output, tuple) else (output,)
-    if not all(torch.isfinite(one).all() for one in outputs):
+    if not all(torch.isfinite(one).all() for one in as_tuple(output)):
         return math.inf
     return relative_error(workload.part(output), expected)

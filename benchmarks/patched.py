@@ -15,6 +15,7 @@ import statistics
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from tqdm import tqdm
 from triton.testing import do_bench
 
 from benchmarks.contest import relative_error
+from benchmarks.measure import moving
 from benchmarks.patched_cases import BY_NAME, CASES, Case
 from benchmarks.pool import Task, run_all
 from tests.patched import asked, emitted
@@ -119,9 +121,8 @@ def measure(name: str, variants: Sequence[str]) -> list[Row]:
     rows = {variant: Row(name, variant) for variant in variants}
     for variant, call in calls.items():
         row = rows[variant]
-        first = call(*inputs)
-        row.error = relative_error(case.part(first), expected)
-        row.moved = sum(not torch.equal(call(*inputs), first) for _ in range(REPEATS))
+        row.error = relative_error(case.part(call(*inputs)), expected)
+        row.moved = moving(partial(call, *inputs), REPEATS)
         if row.error > case.tolerance or row.moved:
             row.excluded = f"wrong: error {row.error:.1e}, {row.moved} of {REPEATS} moved"
     for _ in range(ROUNDS):

@@ -28,7 +28,7 @@ from rewrites.lower_loops import bounds
 from rewrites.nodes import Blank, Comment
 from rewrites.quote import substituted
 from rewrites.threads import run_by
-from rewrites.tree import walk
+from rewrites.tree import loop_kind, walk
 
 
 @dataclass
@@ -167,7 +167,8 @@ class _Interleaving:
     def _joined(self, roles: list[Role]) -> ast.stmt:
         """One loop or branch for those of all roles, the body interleaved."""
         blocks = [role.next for role in roles]
-        first = next((b for b in blocks if b is not None and _is_pipelined(b)), blocks[0])
+        pipelined = (b for b in blocks if b is not None and loop_kind(b) == "Pipelined")
+        first = next(pipelined, blocks[0])
         assert first is not None
         bodies: list[list[ast.stmt]] = []
         for block in blocks:
@@ -222,13 +223,6 @@ def _counts(loop: ast.For) -> list[str] | None:
             step = [word.value for word in loop.iter.keywords if word.arg in ("stop", "step")]
             return [ast.dump(part) for part in (*bounds, *step)]
     return [str(id(loop))]
-
-
-def _is_pipelined(block: ast.stmt) -> bool:
-    match block:
-        case ast.For(iter=ast.Call(func=ast.Attribute(attr="Pipelined"))):
-            return True
-    return False
 
 
 def _renamed(block: ast.For | ast.If, like: ast.stmt) -> list[ast.stmt]:

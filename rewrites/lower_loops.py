@@ -11,7 +11,7 @@ from rewrites.lowering import Lowering
 from rewrites.quote import expr
 from rewrites.shapes import plain_extent
 from rewrites.space import Space
-from rewrites.tree import walk
+from rewrites.tree import loop_kind, walk
 from rewrites.values import Value
 
 
@@ -61,23 +61,8 @@ def loop_header(lowering: Lowering, loop: ast.For, space: Space | None = None) -
 def _is_one_pipeline(loop: ast.For) -> bool:
     """Whether there is one loop in it, which stands in it itself and has stages."""
     inner = [node for node in walk(loop) if isinstance(node, (ast.For, ast.While))][1:]
-    loops = [one for one in inner if not _is_parallel(one)]
-    return len(loops) == 1 and loops[0] in loop.body and _is_pipelined(loops[0])
-
-
-def _is_parallel(loop: ast.stmt) -> bool:
-    return _header_name(loop) == "Parallel"
-
-
-def _is_pipelined(loop: ast.stmt) -> bool:
-    return _header_name(loop) == "Pipelined"
-
-
-def _header_name(loop: ast.stmt) -> str:
-    match loop:
-        case ast.For(iter=ast.Call(func=ast.Attribute(attr=name))):
-            return name
-    return ""
+    loops = [one for one in inner if loop_kind(one) != "Parallel"]
+    return len(loops) == 1 and loops[0] in loop.body and loop_kind(loops[0]) == "Pipelined"
 
 
 def _note_stages(call: ast.Call, facts: Facts) -> None:

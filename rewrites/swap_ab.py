@@ -53,7 +53,7 @@ from rewrites.hint_notes import WRITTEN
 from rewrites.nodes import Comment
 from rewrites.quote import copy_tree, literal, place, stmts
 from rewrites.tree import base_name, blocks_of, function_of, names_in, operator_call, walk
-from rewrites.turned_products import turned_products
+from rewrites.turned_products import loaded_and_computed, turned_products
 
 _EXCHANGED = {"FullRow": "FullCol", "FullCol": "FullRow"}
 
@@ -68,7 +68,7 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
     for block in function.body:
         if isinstance(block, ast.With):
             products = _products(block, facts)
-            loaded, computed = _loaded_and_computed(block, facts)
+            loaded, computed = loaded_and_computed(block, facts)
             for accumulator, calls in products.items():
                 if all(id(call) in turned for call in calls):
                     lost = [
@@ -240,21 +240,3 @@ def _declared(declaration: ast.Assign, tile: Tile) -> ast.stmt:
     made.targets = [ast.Name(tile.name, ast.Store())]
     made.value.args[0] = ast.Tuple([copy_tree(extent) for extent in tile.trees], ast.Load())
     return place(made, declaration)
-
-
-def _loaded_and_computed(block: ast.With, facts: Facts) -> tuple[set[str], set[str]]:
-    """Tiles that are copied from tensors, and those that get other values."""
-    loaded: set[str] = set()
-    computed: set[str] = set()
-    for node in walk(block):
-        match node:
-            case ast.Assign(targets=[ast.Subscript() as target]) | ast.AugAssign(target=target):
-                computed.add(base_name(target) or "")
-            case ast.Call(func=ast.Attribute(attr=called)) if called in facts.operators:
-                operator = facts.operators[called]
-                arguments = operator.arguments(node)
-                written, source = arguments.get(operator.writes), arguments.get("src")
-                if written is not None:
-                    is_load = source is not None and base_name(source) in facts.tensors
-                    (loaded if is_load else computed).add(base_name(written) or "")
-    return loaded, computed

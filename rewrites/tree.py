@@ -51,6 +51,14 @@ def names_in(tree: ast.AST) -> set[str]:
     return {node.id for node in walk(tree) if isinstance(node, ast.Name)}
 
 
+def loop_kind(statement: ast.AST) -> str:
+    """`Parallel` of `for … in T.Parallel(…)`; empty where it is no loop over a call."""
+    match statement:
+        case ast.For(iter=ast.Call(func=ast.Attribute(attr=name))):
+            return name
+    return ""
+
+
 def blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
     """The statement lists inside a statement: bodies and else branches."""
     for field in ("body", "orelse"):

@@ -43,7 +43,7 @@ def turned_products(function: ast.FunctionDef, facts: Facts) -> frozenset[int]:
 
 def _turned(block: ast.With, facts: Facts) -> set[int]:
     products = [made for node in walk(block) if (made := _product(node, facts)) is not None]
-    computed = _computed(block, facts)
+    _, computed = loaded_and_computed(block, facts)
     shared = {one.second for one in products}
     # A computed first factor stays in registers.
     shared |= {one.first for one in products if one.is_first_turned or one.first not in computed}
@@ -64,20 +64,22 @@ def _row_bytes(factor: str, facts: Facts) -> int:
     return min(WIDE, lengths(tile)[1] * bits(tile.dtype) // 8)
 
 
-def _computed(block: ast.With, facts: Facts) -> set[str]:
-    """The tiles that hold something else than what was copied from a tensor."""
-    found: set[str] = set()
+def loaded_and_computed(block: ast.With, facts: Facts) -> tuple[set[str], set[str]]:
+    """Tiles that are copied from tensors, and those that get other values."""
+    loaded: set[str] = set()
+    computed: set[str] = set()
     for node in walk(block):
         match node:
             case ast.Assign(targets=[ast.Subscript() as target]) | ast.AugAssign(target=target):
-                found.add(base_name(target) or "")
+                computed.add(base_name(target) or "")
             case ast.Call(func=ast.Attribute(attr=called)) if called in facts.operators:
                 operator = facts.operators[called]
                 arguments = operator.arguments(node)
                 written, source = arguments.get(operator.writes), arguments.get("src")
-                if written is not None and not (source and base_name(source) in facts.tensors):
-                    found.add(base_name(written) or "")
-    return found
+                if written is not None:
+                    is_load = source is not None and base_name(source) in facts.tensors
+                    (loaded if is_load else computed).add(base_name(written) or "")
+    return loaded, computed
 
 
 def _product(node: ast.AST, facts: Facts) -> _Product | None:

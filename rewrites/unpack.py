@@ -37,7 +37,7 @@ from rewrites.environment import Names, environment_of
 from rewrites.facts import Facts, Tile
 from rewrites.nodes import Comment
 from rewrites.quote import copy_tree, expr, literal, name, place, stmts
-from rewrites.tree import base_name, function_of, index_list, walk
+from rewrites.tree import base_name, function_of, index_list, loop_kind, walk
 
 # Numbers that lie side by side in one element.
 _COUNTS = (2, 4, 8)
@@ -59,7 +59,7 @@ def _block(body: list[ast.stmt], names: Names, facts: Facts) -> list[ast.stmt]:
         if loop is not None:
             result += _parts(loop, names, facts)
             continue
-        if not _is_parallel(statement):
+        if loop_kind(statement) != "Parallel":
             for field in ("body", "orelse"):
                 inner = getattr(statement, field, None)
                 if inner:
@@ -83,7 +83,7 @@ class _NotPackedError(Exception):
 
 
 def _unpacking(statement: ast.stmt, facts: Facts) -> _Loop | None:
-    if not isinstance(statement, ast.For) or not _is_parallel(statement):
+    if not isinstance(statement, ast.For) or loop_kind(statement) != "Parallel":
         return None
     header, target = statement.iter, statement.target
     assert isinstance(header, ast.Call)
@@ -309,10 +309,3 @@ class _Number(ast.NodeTransformer):
             ) if _number(right, self.facts) >= 0:
                 return ast.copy_location(ast.BinOp(inner, op, right), node)
         return node
-
-
-def _is_parallel(statement: ast.stmt) -> bool:
-    match statement:
-        case ast.For(iter=ast.Call(func=ast.Attribute(attr="Parallel"))):
-            return True
-    return False
