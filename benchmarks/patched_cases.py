@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+import tile2triton
 from benchmarks.contest import Inputs, whole
 from benchmarks.workloads import dequantized_gemm as dequantized
 from benchmarks.workloads import mamba2
@@ -19,8 +20,11 @@ from tests.kernels.gemm import gemm
 from tests.kernels.linear_attention import linear_attention
 from tests.patched import Wanted
 from tile2triton import CompiledKernel, transpile
+from tile2triton.frontend.eager import EagerKernel
+from tile2triton.frontend.lazy import LazyKernel
 
 TARGET = "cuda:90"
+Program = EagerKernel | LazyKernel
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,12 @@ class Case:
     part: Callable[[Tensor], Tensor] = whole
 
 
+def by_pointers(kernel: Program) -> Program:
+    """The same kernel without TMA."""
+    function = kernel.function if isinstance(kernel, LazyKernel) else kernel.captured.function
+    return tile2triton.kernel(pass_configs={"tl.disable_tma_lower": True})(function)
+
+
 def matrices(dtype: torch.dtype, size: int, transpose_b: bool = False) -> Inputs:
     if dtype == torch.int8:
         return tuple(
@@ -57,14 +67,19 @@ def product(inputs: Inputs, transpose_b: bool = False) -> Tensor:
 
 
 def gemm_case(
-    name: str, dtype: torch.dtype, size: int, variants: dict[str, tuple[Wanted, ...]], **given: Any
+    name: str,
+    dtype: torch.dtype,
+    size: int,
+    variants: dict[str, tuple[Wanted, ...]],
+    program: Program = gemm,
+    **given: Any,
 ) -> Case:
     spelled = str(dtype).removeprefix("torch.")
     sizes = dict.fromkeys("MNK", size)
     transpose_b = given.get("transpose_B", False)
     return Case(
         name=name,
-        kernel=partial(transpile, gemm, target=TARGET, dtype=spelled, **sizes, **given),
+        kernel=partial(transpile, program, target=TARGET, dtype=spelled, **sizes, **given),
         inputs=partial(matrices, dtype, size, transpose_b),
         reference=partial(product, transpose_b=transpose_b),
         work=2.0 * size**3,
@@ -77,6 +92,7 @@ def attention_case(
     dtype: torch.dtype,
     seq_len: int,
     variants: dict[str, tuple[Wanted, ...]],
+    program: Program = flash_attention,
     **given: Any,
 ) -> Case:
     heads, dim = 16, 128
@@ -93,7 +109,7 @@ def attention_case(
         name=name,
         kernel=partial(
             transpile,
-            flash_attention,
+            program,
             *(1, heads, seq_len, dim, False),
             layout="bhsd",
             dtype=spelled,
@@ -220,6 +236,30 @@ CASES = (
         4096,
         TURNED,
         **{"out_dtype": "int32", "accum_dtype": "int32", "block_N": 128, "block_K": 128},
+    ),
+    gemm_case(
+        "GEMM tf32 A·B, by pointers",
+        torch.float32,
+        4096,
+        TURNED,
+        by_pointers(gemm),
+        **{"out_dtype": "float32", "block_N": 128, "block_K": 32},
+    ),
+    gemm_case(
+        "GEMM fp8 A·B, by pointers",
+        torch.float8_e4m3fn,
+        4096,
+        TURNED,
+        by_pointers(gemm),
+        **{"out_dtype": "float32", "block_N": 128, "block_K": 128},
+    ),
+    attention_case(
+        "attention bf16 d128, 4k, by pointers",
+        torch.bfloat16,
+        4096,
+        {"Q copied asynchronously": (("async_outside_loop", "Q_shared", {}),)},
+        by_pointers(flash_attention),
+        **{"block_M": 128, "block_N": 64, "num_stages": 2, "threads": 256},
     ),
     attention_case(
         "attention bf16 d128, 16k",
