@@ -18,13 +18,12 @@ from tests.kernels.dequantized_gemm import dequantized_gemm
 from tests.kernels.flash_attention import flash_attention
 from tests.kernels.gemm import gemm
 from tests.kernels.linear_attention import linear_attention
+from tests.kernels.residual_gemm import residual_gemm
 from tests.patched import Wanted
 from tile2triton import CompiledKernel, transpile
 from tile2triton.frontend.eager import EagerKernel
-from tile2triton.frontend.lazy import LazyKernel
 
 TARGET = "cuda:90"
-Program = EagerKernel | LazyKernel
 
 
 @dataclass(frozen=True)
@@ -45,10 +44,10 @@ class Case:
     part: Callable[[Tensor], Tensor] = whole
 
 
-def by_pointers(kernel: Program) -> Program:
+def by_pointers(kernel: EagerKernel) -> Any:
     """The same kernel without TMA."""
-    function = kernel.function if isinstance(kernel, LazyKernel) else kernel.captured.function
-    return tile2triton.kernel(pass_configs={"tl.disable_tma_lower": True})(function)
+    disabled = tile2triton.kernel(pass_configs={"tl.disable_tma_lower": True})
+    return disabled(kernel.captured.function)
 
 
 def matrices(dtype: torch.dtype, size: int, transpose_b: bool = False) -> Inputs:
@@ -71,7 +70,7 @@ def gemm_case(
     dtype: torch.dtype,
     size: int,
     variants: dict[str, tuple[Wanted, ...]],
-    program: Program = gemm,
+    program: EagerKernel = gemm,
     **given: Any,
 ) -> Case:
     spelled = str(dtype).removeprefix("torch.")
@@ -87,12 +86,33 @@ def gemm_case(
     )
 
 
+def residual_case(variants: dict[str, tuple[Wanted, ...]]) -> Case:
+    """A short product with a residual that is fetched before the loop."""
+    size, width = 8192, 1024
+    shapes = ((size, width), (width, size), (size, size))
+
+    def inputs() -> Inputs:
+        return tuple(torch.randn(*s, device="cuda", dtype=torch.bfloat16) for s in shapes)
+
+    def reference(inputs: Inputs) -> Tensor:
+        a, b, r = (x.float() for x in inputs)
+        return a @ b + r
+
+    return Case(
+        name="GEMM bf16 and a residual",
+        kernel=partial(transpile, residual_gemm, target=TARGET, M=size, N=size, K=width),
+        inputs=inputs,
+        reference=reference,
+        work=2.0 * size**2 * width,
+        variants=variants,
+    )
+
+
 def attention_case(
     name: str,
     dtype: torch.dtype,
     seq_len: int,
     variants: dict[str, tuple[Wanted, ...]],
-    program: Program = flash_attention,
     **given: Any,
 ) -> Case:
     heads, dim = 16, 128
@@ -109,7 +129,7 @@ def attention_case(
         name=name,
         kernel=partial(
             transpile,
-            program,
+            flash_attention,
             *(1, heads, seq_len, dim, False),
             layout="bhsd",
             dtype=spelled,
@@ -253,14 +273,7 @@ CASES = (
         by_pointers(gemm),
         **{"out_dtype": "float32", "block_N": 128, "block_K": 128},
     ),
-    attention_case(
-        "attention bf16 d128, 4k, by pointers",
-        torch.bfloat16,
-        4096,
-        {"Q copied asynchronously": (("async_outside_loop", "Q_shared", {}),)},
-        by_pointers(flash_attention),
-        **{"block_M": 128, "block_N": 64, "num_stages": 2, "threads": 256},
-    ),
+    residual_case({"R copied asynchronously": (("async_outside_loop", "R_shared", {}),)}),
     attention_case(
         "attention bf16 d128, 16k",
         torch.bfloat16,
