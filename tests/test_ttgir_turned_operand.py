@@ -118,7 +118,7 @@ def test_what_pointers_load_is_copied_in_rows_and_turned_then(
 ) -> None:
     """Elements of 8 bits are not copied ahead at all without it, others four bytes at once."""
     kernel = by_pointers(dtype, total, block_K)
-    assert asked_for(kernel) == []
+    assert asked_for(kernel) == [("turned_operand", "B_shared")]
     before, after = stock(kernel), patched(kernel, WANTED)
     assert after["cp.async 16"] == 2 * before["cp.async 16"] == after["cp.async"]
     assert "ld.global" not in after

@@ -30,8 +30,8 @@ def turned_operands(kernel: ast.FunctionDef, warps: int, facts: Facts) -> Iterat
 
 
 def _passes_registers(one: Anchor) -> bool:
-    """Whether TMA loads it ahead to shared memory, from where it can be turned round."""
-    return one.kind == "descriptor" and bool(one.loop)
+    """Whether it is loaded ahead to shared memory, from where it can be turned round."""
+    return one.runs_ahead if one.kind == "load" else one.kind == "descriptor" and bool(one.loop)
 
 
 def _turned(kernel: ast.FunctionDef, facts: Facts) -> Iterator[str]:
