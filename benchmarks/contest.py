@@ -12,7 +12,7 @@ from tile2triton.schedule.hints import BY_NAME
 
 Inputs = tuple[Tensor, ...]
 Config = dict[str, int]
-Output = Tensor | tuple[Tensor, ...]
+Output = Tensor | tuple[Tensor, ...] | list[Tensor]
 # The call to measure, which returns the output.
 Call = Callable[[], Output]
 # Makes the call for the inputs and one configuration.

@@ -14,11 +14,11 @@ from benchmarks.contest import (
     Config,
     Contestant,
     Inputs,
-    Output,
     Workload,
     relative_error,
 )
 from benchmarks.workloads import WORKLOADS
+from tile2triton.repeats import moving, results_of
 
 
 @dataclass
@@ -114,7 +114,7 @@ def tune(
         trial.time = min(times)
     if workload.is_repeatable and contestant.kind in ("tile2triton", "triton"):
         for trial in finalists:
-            moved = moving(trial.call)
+            moved = moving(trial.call, REPEATS)
             if moved:
                 trial.row.excluded = f"{moved} of {REPEATS} runs differ: a race"
                 failed = trial
@@ -122,22 +122,9 @@ def tune(
     return min(finalists, key=lambda t: t.time, default=failed)
 
 
-def moving(call: Call, repeats: int = REPEATS) -> int:
-    """How many repeated runs give other bits than the first one."""
-    first = as_tuple(call())
-    return sum(
-        not all(torch.equal(a, b) for a, b in zip(as_tuple(call()), first, strict=True))
-        for _ in range(repeats)
-    )
-
-
-def as_tuple(output: Output) -> tuple[Tensor, ...]:
-    return output if isinstance(output, tuple) else (output,)
-
-
 def check(workload: Workload, call: Call, expected: Tensor) -> float:
     """The relative error; infinite where any element, also outside the part, is not finite."""
     output = call()
-    if not all(torch.isfinite(one).all() for one in as_tuple(output)):
+    if not all(torch.isfinite(one).all() for one in results_of(output)):
         return math.inf
     return relative_error(workload.part(output), expected)

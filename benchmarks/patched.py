@@ -25,10 +25,10 @@ from tqdm import tqdm
 from triton.testing import do_bench
 
 from benchmarks.contest import relative_error
-from benchmarks.measure import moving
 from benchmarks.patched_cases import BY_NAME, CASES, Case
 from benchmarks.pool import Task, run_all
 from tests.patched import asked, emitted
+from tile2triton.repeats import moving
 from tile2triton.runtime import load
 
 STOCK = "Triton's own"

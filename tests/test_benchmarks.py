@@ -159,6 +159,28 @@ def test_a_configuration_whose_bits_move_is_a_race(monkeypatch) -> None:
     assert measure.measure("doubling", configs, quick=True)[0].config == fast
 
 
+def test_several_results_may_come_as_a_list(monkeypatch) -> None:
+    """As kernels give them; one that is not finite is wrong in any of them."""
+
+    def build(inputs: Inputs, config: Config) -> Call:
+        return lambda: [inputs[0] * 2, inputs[0] + 1]
+
+    def build_not_finite(inputs: Inputs, config: Config) -> Call:
+        return lambda: [inputs[0] * 2, inputs[0] / 0]
+
+    contestants = (
+        Contestant("list", "triton", build),
+        Contestant("not finite", "triton", build_not_finite),
+    )
+    workload = dataclasses.replace(fake_workload(*contestants), part=lambda output: output[0])
+    monkeypatch.setitem(measure.WORKLOADS, "doubling", workload)
+    monkeypatch.setattr(measure, "do_bench", lambda call, **_: 1.0)
+    configs = {contestant.name: [{}] for contestant in contestants}
+    right, wrong = measure.measure("doubling", configs, quick=True)
+    assert (right.error, right.milliseconds) == (0.0, [1.0])
+    assert wrong.excluded == "relative error inf > 1e-03"
+
+
 def test_rates_are_a_part_of_what_the_chip_can_do(monkeypatch) -> None:
     assert part_of_peak(494.75, "16-bit", "NVIDIA H200") == 0.5
     assert part_of_peak(1.0, "16-bit", "AMD Instinct MI300X") is None

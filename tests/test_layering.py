@@ -20,6 +20,7 @@ MAY_IMPORT_TRITON = (
     "knobs.py",
     "frontend/dtypes.py",
     "measure.py",
+    "repeats.py",
     "supply.py",
     # Runs kernels beside others, and compares what they give.
     "commands/bench.py",

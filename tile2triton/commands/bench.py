@@ -24,6 +24,7 @@ from tile2triton.commands.kernels import (
     suggestion,
 )
 from tile2triton.diagnostics import TileError
+from tile2triton.repeats import moving, results_of
 
 ROUNDS = 3
 REPEATS = 20
@@ -48,7 +49,7 @@ class Contestant:
         returned = self.function(*own)
         if returned is None:
             return own
-        return [*(returned if isinstance(returned, (tuple, list)) else [returned]), *own]
+        return [*results_of(returned), *own]
 
     @property
     def median(self) -> float:
@@ -79,7 +80,7 @@ def bench(place: str, against: str, sets: Sequence[str], out: str | None) -> int
     error, tolerance = _compared(ours, theirs, other_name, against)
     contestants = (ours, theirs)
     for one in contestants:
-        one.moved = _moved(one)
+        one.moved = moving(one.results, REPEATS)
     for number in range(ROUNDS):
         print(f"round {number + 1} of {ROUNDS}", file=sys.stderr)
         for one in contestants:
@@ -154,25 +155,6 @@ def _difference(found: Any, other: Any) -> float:
     # Long integers may differ by what float64 does not hold.
     is_same = found.is_floating_point() or torch.equal(found, other.to(found.device))
     return apart if is_same else max(apart, sys.float_info.epsilon)
-
-
-def _moved(one: Contestant) -> int:
-    """How many repeated runs give other bits than the first one."""
-    import torch
-
-    first = one.results()
-    return sum(
-        not all(torch.equal(_bits(a), _bits(b)) for a, b in zip(one.results(), first, strict=True))
-        for _ in range(REPEATS)
-    )
-
-
-def _bits(tensor: Any) -> Any:
-    """The numbers as integers: NaN equals itself."""
-    import torch
-
-    sizes = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
-    return tensor.contiguous().view(sizes[tensor.element_size()])
 
 
 def _time(one: Contestant) -> float:
