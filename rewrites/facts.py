@@ -313,6 +313,9 @@ class Facts:
     transposed_sums: set[str] = field(default_factory=set)
     # Tiles whose transposes products are added to.
     swapped: list[str] = field(default_factory=list)
+    # Variables of loops that were rotated, and why other loops with products were not.
+    rotated: list[str] = field(default_factory=list)
+    unrotated: list[str] = field(default_factory=list)
     # TMA descriptors that lowered copies use, by the name of their kernel parameter.
     descriptors: dict[str, Descriptor] = field(default_factory=dict)
 

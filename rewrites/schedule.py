@@ -28,6 +28,8 @@ class Schedule:
     subtiles: int | None = None
     # Whether transposes of products are computed.
     swap_ab: bool = False
+    # Whether loops begin with the products of a turn and end the one before behind them.
+    rotate: bool = False
     # Whether matrix products may be computed again for each tile that needs them.
     recompute: bool = False
     # Options of the launch, by Triton's names.
@@ -51,6 +53,7 @@ class Schedule:
             programs=defaults.programs if self.programs is None else self.programs,
             subtiles=defaults.subtiles if self.subtiles is None else self.subtiles,
             swap_ab=defaults.swap_ab or self.swap_ab,
+            rotate=defaults.rotate or self.rotate,
             recompute=defaults.recompute or self.recompute,
             options={**defaults.options, **self.options},
             nodes={**defaults.nodes, **self.nodes},

@@ -71,8 +71,15 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
     _free_sizes(facts, plans, making)
     function.body = _written(plans, making, facts, function, asserted)
     tree.body = [*_constants(facts), function]
-    # What is left of the schedule is for kernels with a grid of their own.
-    facts.schedule = Schedule(options=facts.schedule.options, nodes=facts.schedule.nodes)
+    # What is left of the schedule is for the program as it is now.
+    said = facts.schedule
+    facts.schedule = Schedule(
+        options=said.options,
+        nodes=said.nodes,
+        subtiles=said.subtiles,
+        swap_ab=said.swap_ab,
+        rotate=any(plan.rotate for plan in plans),
+    )
     return ast.fix_missing_locations(tree)
 
 

@@ -1,6 +1,7 @@
 """Hints of products, loops and layouts in the machine code: what is there with them only."""
 
 import functools
+import re
 
 import pytest
 import triton
@@ -137,6 +138,54 @@ def test_what_is_computed_stays_in_registers(target):
     plain, _ = compiled(widened, target)
     swapped, _ = compiled(widened.scheduled(Schedule(swap_ab=True)), target)
     assert swapped.shared_memory + 64 * 64 * 2 <= plain.shared_memory
+
+
+@tile2triton.kernel(out_idx=[3])
+def softened():
+    """Of two products in a row the second one takes exponentials of the first."""
+
+    @T.prim_func
+    def main(
+        Q: T.Tensor((64, 64), "float16"),
+        K: T.Tensor((512, 64), "float16"),
+        V: T.Tensor((512, 64), "float16"),
+        Out: T.Tensor((64, 64), "float32"),
+    ):
+        with T.Kernel(1, threads=128):
+            q = T.alloc_shared((64, 64), "float16")
+            k = T.alloc_shared((64, 64), "float16")
+            v = T.alloc_shared((64, 64), "float16")
+            s = T.alloc_fragment((64, 64), "float32")
+            w = T.alloc_fragment((64, 64), "float16")
+            o = T.alloc_fragment((64, 64), "float32")
+            T.copy(Q, q)
+            T.clear(o)
+            for n in T.Pipelined(8, num_stages=2):
+                T.copy(K[n * 64, 0], k)
+                T.copy(V[n * 64, 0], v)
+                T.gemm(q, k, s, transpose_B=True, clear_accum=True)
+                for i, j in T.Parallel(64, 64):
+                    s[i, j] = T.exp2(s[i, j])
+                T.copy(s, w)
+                T.gemm(w, v, o)
+            T.copy(o, Out)
+
+    return main
+
+
+@proves("`T.rotate()`", on=("cuda:80", "cuda:90", *AMD))
+def test_nothing_is_computed_between_the_products_of_a_turn(target):
+    """The exponential of a loop stands behind both of its products, and not between them."""
+
+    def between(kernel):
+        _, listing = compiled(kernel, target)
+        loop = listing["ttgir"].partition("scf.for")[2].partition("scf.yield")[0]
+        first, *middle, last = re.split(r"tt\.dot |warp_group_dot ", loop)
+        assert len(middle) == 1 and "math.exp2" in first + middle[0] + last
+        return "math.exp2" in middle[0]
+
+    assert between(softened)
+    assert not between(softened.scheduled(Schedule(rotate=True)))
 
 
 @proves("`T.subtile(2)`", on=("cuda:90", "cuda:100"))

@@ -45,7 +45,15 @@ def test_every_option_of_a_launch_is_what_something_becomes():
 
 
 def test_annotations_that_are_options_have_rows():
-    names = ("subtile", "swap_ab", "registers", "ctas", "waves_per_eu", "matrix_instruction")
+    names = (
+        "subtile",
+        "swap_ab",
+        "rotate",
+        "registers",
+        "ctas",
+        "waves_per_eu",
+        "matrix_instruction",
+    )
     for name in (*names, "mma_version", "direct_to_lds"):
         assert name in BY_NAME
         assert f"T.{name}(" in WRITTEN

@@ -22,6 +22,7 @@ from rewrites import (
     persist,
     remove_jumps,
     resolve_views,
+    rotate,
     separate_accesses,
     sequence_roles,
     share_addresses,
@@ -79,6 +80,7 @@ PIPELINE = tuple(
         lower_program,
         open_kernels,
         guard_fp8_casts,
+        rotate,
         finish_products,
         keep_transposes_apart,
         share_addresses,
@@ -103,6 +105,8 @@ def lower(program: Program, target: str, after: str | None = None) -> ast.Module
     facts.program_loops = set()
     facts.subtile_stores = 0
     facts.swapped = []
+    facts.rotated = []
+    facts.unrotated = []
     facts.transposed_sums = set()
     facts.patch_kinds = patch_kinds()
     forget(facts)

@@ -72,6 +72,8 @@ class Plan:
     programs: int | None = None
     # Streamed axes that several programs share.
     splits: dict[Axis, int] = field(default_factory=dict)
+    # Whether its loops end each turn in the next one.
+    rotate: bool = False
     # Axes along which something is scanned.
     scanned: set[Axis] = field(default_factory=set)
     # The stages of loops of which the program says how many they have.

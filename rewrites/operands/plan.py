@@ -438,5 +438,6 @@ class _Planning:
         if schedule.programs is not None:
             plan.programs = schedule.programs or self.facts.multiprocessors
         plan.splits = self._splits()
+        plan.rotate = schedule.rotate
         plan.threads = self.said.schedule.threads or plan.threads
         plan.num_stages = self.stages

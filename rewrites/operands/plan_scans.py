@@ -77,6 +77,7 @@ class _Planning:
         self.plan.swizzle = self.schedule.swizzle
         if self.schedule.programs is not None:
             self.plan.programs = self.schedule.programs or self.multiprocessors
+        self.plan.rotate = self.schedule.rotate
         self.said.refuse_idle(self.plan)
         return self.plan
 

@@ -117,6 +117,9 @@ def _set_schedule(kernels: list[ast.FunctionDef], facts: Facts, schedule: Schedu
         elif field == "swap_ab":
             how, detail = _swap_ab(facts)
             note(facts, node, "T.swap_ab()", how, detail)
+        elif field == "rotate":
+            how, detail = _rotate(facts)
+            note(facts, node, "T.rotate()", how, detail)
         elif field in _FOLLOWED:
             said = getattr(schedule, field)
             value = said[part] if part else said
@@ -141,6 +144,14 @@ def _swap_ab(facts: Facts) -> tuple[str, str]:
     if facts.target != "cuda:90":
         return "none", "only wgmma reads the first factor, and no other, from registers"
     return "none", "no product has a loaded first factor and a computed second one"
+
+
+def _rotate(facts: Facts) -> tuple[str, str]:
+    """What became of loops that are to be rotated."""
+    if facts.rotated:
+        loops = ", ".join(f"`{one}`" for one in dict.fromkeys(facts.rotated))
+        return "native", f"the loop over {loops} ends each turn in the next one"
+    return "none", "; ".join(facts.unrotated) or "no loop has products"
 
 
 def _settle_request(

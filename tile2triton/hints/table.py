@@ -55,6 +55,14 @@ GROUPS = (
                 ),
             ),
             HintRow(
+                written="`T.rotate()` above a kernel",
+                targets="sm_80, sm_90, AMD",
+                becomes=(
+                    "a loop with two products, as attention has: the last product of a turn stands "
+                    "in the next one, behind the first, so that it runs beside the softmax"
+                ),
+            ),
+            HintRow(
                 written="`T.ctas(2)` above a kernel",
                 targets="sm_90, sm_100",
                 becomes=(

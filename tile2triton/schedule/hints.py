@@ -51,6 +51,14 @@ def swap_ab() -> Any:
     """
 
 
+def rotate() -> Any:
+    """A loop with two products makes the last one of a turn beside the rest of the next turn.
+
+    So matrix units work while a softmax is computed. It takes registers; a loop that would need
+    more than there are stays as it is.
+    """
+
+
 def split(axis: Any, parts: Any) -> Any:
     """The extent `axis`, over which a loop sums, is shared out to `parts` programs.
 
@@ -201,6 +209,10 @@ def _read_swap_ab() -> dict[str, Any]:
     return {"swap_ab": True}
 
 
+def _read_rotate() -> dict[str, Any]:
+    return {"rotate": True}
+
+
 def _read_split(axis: Any, parts: Any) -> dict[str, Any]:
     if not isinstance(axis, str):
         raise WrongHintError(f"an extent has a name, not {axis!r}", 'write T.split("k", 4)')
@@ -309,6 +321,12 @@ HINTS = (
         _read_swap_ab,
         operands="transposes of products, on sm_90",
         kernels="transposes of products, on sm_90",
+    ),
+    Hint(
+        rotate,
+        _read_rotate,
+        operands="a loop with two products that ends each turn in the next one",
+        kernels="a loop with two products that ends each turn in the next one",
     ),
     Hint(split, _read_split, operands="more programs, and a second kernel that combines"),
     Hint(recompute, _read_recompute, operands="tiles along extents that products do not have"),

@@ -17,6 +17,8 @@ from tile2triton.targets import BY_NAME as TARGETS
 
 # Where a function that is not yet a kernel keeps what is said of it.
 _ATTRIBUTE = "__tile2triton_schedule__"
+# Annotations that a file gives as `true`.
+_SWITCHES = ("recompute", "persistent", "swap_ab", "rotate", "direct_to_lds")
 
 
 class Schedule:
@@ -153,7 +155,7 @@ class Schedule:
         keywords: Mapping[str, Any] = {}
         if isinstance(value, Mapping):
             keywords = value
-        elif key in ("recompute", "persistent", "swap_ab", "direct_to_lds") and value is True:
+        elif key in _SWITCHES and value is True:
             pass
         elif key == "split":
             arguments = tuple(value)

@@ -184,6 +184,8 @@ def _choices(subject: Subject, kernel: CompiledKernel, program: Program) -> Iter
         yield from _acting(subject, kernel, "subtile", (2,))
     if not said.swap_ab:
         yield from _acting(subject, kernel, "swap_ab", (True,))
+    if not said.rotate:
+        yield from _acting(subject, kernel, "rotate", (True,))
     if isinstance(subject.kernel, OperandKernel) and not said.splits:
         yield from _splits(subject, kernel, program)
 
