@@ -8,7 +8,15 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
-from benchmarks.contest import Call, Config, Contestant, Inputs, Workload, as_tile_program
+from benchmarks.contest import (
+    Call,
+    Config,
+    Contestant,
+    Inputs,
+    Workload,
+    as_tile_program,
+    configured,
+)
 from benchmarks.handwritten import attention as by_hand
 from benchmarks.handwritten import attention_pointers as with_pointers
 from benchmarks.tilelang_port import tilelang_version
@@ -19,6 +27,7 @@ from tests.kernels.whole_operands import attention
 TOKENS = 16384
 HIDDEN = 2048
 BLOCKS = tuple(as_tile_program(config) for config in by_hand.CONFIGS)
+ROTATED = tuple({**config, "rotate": True} for config in BLOCKS)
 OVERLAPPED = tuple(
     {
         "block": config["BLOCK_M"],
@@ -50,7 +59,8 @@ def attention_workload(dim: int, seq_len: int, is_causal: bool, layout: str) -> 
         factory: Callable[..., Callable[..., Tensor]], inputs: Inputs, config: Config
     ) -> Call:
         sizes = (batch, heads, seq_len, dim)
-        kernel = factory(*sizes, is_causal, layout=layout, dtype="bfloat16", **config)
+        made = configured(factory, config)
+        kernel = made(*sizes, is_causal, layout=layout, dtype="bfloat16")
         return partial(kernel, *inputs)
 
     def whole_operands(inputs: Inputs, config: Config) -> Call:
@@ -81,7 +91,10 @@ def attention_workload(dim: int, seq_len: int, is_causal: bool, layout: str) -> 
         part=some_heads,
         contestants=(
             Contestant(
-                "tile2triton", "tile2triton", partial(tile_program, flash_attention), BLOCKS
+                "tile2triton",
+                "tile2triton",
+                partial(tile_program, flash_attention),
+                (*BLOCKS, *ROTATED),
             ),
             Contestant(
                 "tile2triton overlapped",
