@@ -110,7 +110,6 @@ def _refuse_what_is_for_operands(block: ast.With, facts: Facts) -> None:
                 "T.tile names parameters of the kernel, such as T.tile(block_M=64)",
             )
     said = {
-        "T.split": bool(schedule.splits),
         "T.recompute": schedule.recompute,
         "T.vectorize": schedule.width is not None,
     }

@@ -10,6 +10,7 @@ from rewrites.errors import refuse
 from rewrites.facts import Facts, Tensor
 from rewrites.quote import copy_tree, expr, literal, name
 from rewrites.scalars import logical
+from rewrites.shapes import plain_extent
 from rewrites.tree import names_in, walk
 from rewrites.values import Value, cast, stored, strong, triton_dtype
 
@@ -177,7 +178,7 @@ def bounds(
     proved = known is not None and interval.high is not None and interval.high < known
     if not proved and isinstance(index, ast.Name):
         bound = environment.bounds.get(index.id)
-        proved = bound is not None and ast.dump(bound) == ast.dump(extent)
+        proved = bound is not None and _is_same(bound, extent)
     if proved and known is not None:
         proved = _holds_when_retuned(space, index, extent, known)
     if not proved:
@@ -285,13 +286,18 @@ def _holds_when_retuned(space: "Space", index: ast.expr, extent: ast.expr, known
     if positions or not _has_name(extent, facts):
         return True
     bound = space.environment.bounds.get(index.id) if isinstance(index, ast.Name) else None
-    if bound is not None and ast.dump(bound) == ast.dump(extent):
+    if bound is not None and _is_same(bound, extent):
         return True
     if _has_name(index, facts):
         return False
     high = ast.Constant(space.environment.range(index).high)
     space.lowering.emit("tl.static_assert(high < extent)", high=high, extent=extent)
     return True
+
+
+def _is_same(bound: ast.expr, extent: ast.expr) -> bool:
+    """Whether a bound, which may have calls of `T` where extents have none, is an extent."""
+    return ast.dump(plain_extent(bound)) == ast.dump(extent)
 
 
 def _has_name(tree: ast.expr, facts: Facts) -> bool:

@@ -13,7 +13,8 @@ from tests.tile_program import parse_program
 from tile2triton.pipeline import PIPELINE
 
 BLOCKS = re.compile(
-    r"^(before|after)(?: for (\S+))?(?: with (\w+)=(\d+))?:\n((?:    .*\n|[ ]*\n)+)", re.MULTILINE
+    r"^(before|after)(?: for (\S+))?(?: with (\w+)(?:\.(\w+))?=(\d+))?:\n((?:    .*\n|[ ]*\n)+)",
+    re.MULTILINE,
 )
 
 
@@ -24,7 +25,8 @@ def examples(docstring: str) -> list[tuple[str, Schedule, str, str]]:
     assert heads == ["before", "after"] * (len(heads) // 2), "before and after must alternate"
     targets = [target or Facts("k").target for _, target, *_ in found]
     schedules = [
-        Schedule(**({field: int(value)} if field else {})) for *_, field, value, _ in found
+        Schedule(**({field: {key: int(value)} if key else int(value)} if field else {}))
+        for *_, field, key, value, _ in found
     ]
     texts = [textwrap.dedent(block).strip() for *_, block in found]
     return list(zip(targets[::2], schedules[::2], texts[::2], texts[1::2], strict=True))

@@ -159,7 +159,7 @@ def test_a_kernel_with_a_grid_of_its_own_is_scheduled_too():
     assert "threads=128" in text
     assert "num_stages=2" in text
     assert "T.use_swizzle(4)" in text
-    for wrong, code in (({"split": ("k", 2)}, "T2T877"), ({"tile": {"block_Q": 16}}, "T2T876")):
+    for wrong, code in (({"recompute": True}, "T2T877"), ({"tile": {"block_Q": 16}}, "T2T876")):
         refused = explicit_gemm.scheduled(Schedule(**wrong))
         with pytest.raises(TileError, match=code):
             refused.compile(M=512, N=512, K=512)

@@ -1900,12 +1900,12 @@ CATALOGUE: dict[str, Entry] = {
     "T2T877": Entry(
         title="An annotation for programs on whole operands",
         explanation=(
-            "A kernel with T.Kernel says itself how its work is shared out, so that its schedule "
-            "cannot split loops or compute products again. Nor can programs that wait for all "
-            "others compute several tiles in turn."
+            "A kernel with T.Kernel says itself what its programs compute, so that its schedule "
+            "cannot compute products again. Nor can programs that wait for all others compute "
+            "several tiles in turn."
         ),
-        wrong='T.split("k", 4)  # above a kernel with T.Kernel',
-        right="with T.Kernel(columns, rows, 4) as (bx, by, part):\n    pass",
+        wrong="T.recompute()  # above a kernel with T.Kernel",
+        right="T.gemm(a, b, c)",
     ),
     "T2T878": Entry(
         title="A loop that cannot be split",
@@ -2023,5 +2023,35 @@ CATALOGUE: dict[str, Entry] = {
         ),
         wrong="banks_picture(Blocked((1,), (32,), (1,), (0,)), (32,), 32)",
         right="owners_picture(Blocked((1,), (32,), (1,), (0,)), (32,))",
+    ),
+    "T2T940": Entry(
+        title="No loop to share out",
+        explanation=(
+            "T.split shares out the turns of T.Pipelined or T.serial loops that stand in a "
+            "T.Kernel block itself, and in no other loop or branch: the one over the variable that "
+            "it names, or else those with stages. All loops of a kernel have as many parts."
+        ),
+        wrong='T.split("q", 4)  # above a kernel with a loop over `k`',
+        right='T.split("k", 4)',
+    ),
+    "T2T941": Entry(
+        title="A loop that cannot be shared out",
+        explanation=(
+            "What a loop carries from turn to turn must be combined from parts in which other "
+            "turns are missing. That is so for sums, maxima and minima of what the turns give by "
+            "themselves, and for sums that are rescaled by exp2 or exp whenever such a maximum "
+            "moves. Tensors are stored to behind the loop, and threads do nothing by themselves."
+        ),
+        wrong="for i in T.Parallel(64):\n    a[i] = a[i] * 0.5 + x[i]",
+        right="for i in T.Parallel(64):\n    a[i] += x[i]",
+    ),
+    "T2T942": Entry(
+        title="A split without an extent",
+        explanation=(
+            "A program on whole operands may sum over several extents, so that T.split names the "
+            "one that is shared out. T.split(4) is for kernels with T.Kernel."
+        ),
+        wrong="T.split(4)  # above a program on whole operands",
+        right='T.split("k", 4)',
     ),
 }

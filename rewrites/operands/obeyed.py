@@ -51,6 +51,14 @@ class Said:
         said = {name: f"tiles.{name}" for name in self.schedule.tiles}
         said |= {name: f"splits.{name}" for name in self.schedule.splits}
         for name, key in said.items():
+            if not name:
+                raise refuse(
+                    self.schedule.node(key, self.function),
+                    "T2T942",
+                    "T.split does not say which extent of this program is shared out",
+                    (),
+                    'name the extent over which it sums, such as T.split("k", 4)',
+                )
             if not self.axes(name) and not self.has_ones:
                 extents = [axis.size.name for axis in self.letters if axis.size.name]
                 raise refuse(

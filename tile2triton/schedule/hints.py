@@ -59,10 +59,11 @@ def rotate() -> Any:
     """
 
 
-def split(axis: Any, parts: Any) -> Any:
+def split(axis: Any, parts: Any = None) -> Any:
     """The extent `axis`, over which a loop sums, is shared out to `parts` programs.
 
-    A second kernel combines what they found.
+    A second kernel combines what they found. In a kernel with T.Kernel, `axis` is the variable of a
+    loop; `T.split(8)` means the one that there is.
     """
 
 
@@ -213,7 +214,9 @@ def _read_rotate() -> dict[str, Any]:
     return {"rotate": True}
 
 
-def _read_split(axis: Any, parts: Any) -> dict[str, Any]:
+def _read_split(axis: Any, parts: Any = None) -> dict[str, Any]:
+    if parts is None:
+        axis, parts = "", axis
     if not isinstance(axis, str):
         raise WrongHintError(f"an extent has a name, not {axis!r}", 'write T.split("k", 4)')
     return {"splits": {axis: _number("the number of parts", parts, 2, 'write T.split("k", 4)')}}
@@ -328,7 +331,12 @@ HINTS = (
         operands="a loop with two products that ends each turn in the next one",
         kernels="a loop with two products that ends each turn in the next one",
     ),
-    Hint(split, _read_split, operands="more programs, and a second kernel that combines"),
+    Hint(
+        split,
+        _read_split,
+        operands="more programs, and a second kernel that combines",
+        kernels="more programs, and a second kernel that combines",
+    ),
     Hint(recompute, _read_recompute, operands="tiles along extents that products do not have"),
     Hint(
         registers,

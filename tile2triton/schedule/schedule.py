@@ -158,7 +158,7 @@ class Schedule:
         elif key in _SWITCHES and value is True:
             pass
         elif key == "split":
-            arguments = tuple(value)
+            arguments = value if isinstance(value, tuple) else (value,)
         else:
             arguments = (value,)
         entries = read_hint(hint, arguments, keywords)

@@ -1,0 +1,344 @@
+"""Loops of kernels with T.Kernel that are shared out to several programs."""
+
+import pytest
+import torch
+
+import tile2triton
+import tile2triton.language as T
+from tests import oracles
+from tests.kernel_case import Case
+from tests.kernels.decode_attention import decode_attention
+from tests.kernels.dequantized_gemm import dequantized_gemm
+from tests.kernels.flash_attention import flash_attention
+from tests.kernels.gemm import gemm
+from tile2triton import Schedule, TileError, transpile
+
+TILE = {"block_M": 32, "block_N": 32, "block_K": 32, "threads": 128}
+
+
+def product(parts: int, K: int, dtype: str = "float16", **schedule: object) -> Case:
+    kernel = gemm.scheduled(Schedule(split=parts, **schedule))
+    types = {"dtype": dtype, "out_dtype": "int32", "accum_dtype": "int32"}
+    said = "-".join(f"{key}{value}" for key, value in schedule.items())
+    return Case(
+        f"product-{parts}-{K}-{dtype}-{said}",
+        kernel,
+        oracles.gemm,
+        ((50, K), (K, 70)),
+        dtype=dtype,
+        parameters={**TILE, **(types if dtype == "int8" else {})},
+        tolerance="int32" if dtype == "int8" else "",
+    )
+
+
+def attention(parts: int, seq_len: int, is_causal: bool, dtype: str = "float16") -> Case:
+    return Case(
+        f"attention-{parts}-{seq_len}-{is_causal}-{dtype}",
+        flash_attention.scheduled(Schedule(split=parts)),
+        lambda q, k, v: oracles.flash_attention(q, k, v, is_causal),
+        ((1, seq_len, 2, 32),) * 3,
+        dtype=dtype,
+        sizes=(1, 2, seq_len, 32),
+        parameters={"is_causal": is_causal, "block_M": 32, "block_N": 32, "threads": 128},
+    )
+
+
+CASES = (
+    # As many steps as parts or not, fewer than parts, and one.
+    product(2, 128),
+    product(3, 300),
+    product(8, 72),
+    product(4, 10),
+    product(3, 160, "int8"),
+    product(3, 160, "bfloat16"),
+    product(3, 160, persistent=4),
+    product(3, 160, swizzle=2),
+    product(3, 160, subtile=2),
+    # Whole blocks and blocks on the diagonal in loops of their own, and parts that see nothing.
+    attention(2, 128, False),
+    attention(3, 150, True),
+    attention(8, 75, True, "bfloat16"),
+    Case(
+        "decoding",
+        decode_attention.scheduled(Schedule(split=("k", 5))),
+        oracles.gqa_decode,
+        ((2, 8, 32), (2, 300, 2, 32), (2, 300, 2, 32)),
+        parameters={"block_N": 32},
+    ),
+    Case(
+        "unpacked",
+        dequantized_gemm.scheduled(Schedule(split=3, swap_ab=True)),
+        oracles.dequantized_gemm,
+        ((16, 256), (64, 128), (64, 2)),
+        dtypes={1: "uint8"},
+        parameters={"block_M": 16, "block_N": 32, "block_K": 32, "threads": 128},
+    ),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.usefixtures("poisoned")
+def test_parts_are_combined_to_the_whole(case: Case, device: str) -> None:
+    assert "parts" in case.transpiled().triton_source
+    case.check(case.run(device))
+
+
+def same(kernel: object, *inputs: object, parts: int = 3, tolerance: float = 1e-5) -> None:
+    """Assert that a kernel in parts gives what the reference says of it unsplit."""
+    compiled = kernel.compile(*inputs)
+    wanted = compiled.reference(*(x.clone() if isinstance(x, torch.Tensor) else x for x in inputs))
+    split = kernel.scheduled(Schedule(split=parts))
+    assert "_kernel_2[" in split.compile(*inputs).triton_source
+    found = split(*inputs)
+    wanted, found = (one if isinstance(one, (tuple, list)) else [one] for one in (wanted, found))
+    for one, other in zip(wanted, found, strict=True):
+        one = torch.as_tensor(one)
+        torch.testing.assert_close(
+            other.cpu().to(one.dtype), one, rtol=tolerance, atol=tolerance, equal_nan=True
+        )
+
+
+def softmax_sums(base: str) -> object:
+    """Sums of exp(x) and of x * exp(x) by a running maximum, which takes raw numbers."""
+
+    @tile2triton.kernel
+    def sums(X, scale):
+        M, N = T.const("M, N")
+        X: T.Tensor((M, N), T.float32)
+        scale: T.float32
+        L = T.empty((M,), T.float32)
+        S = T.empty((M,), T.float32)
+        with T.Kernel(T.ceildiv(M, 8), threads=32) as bx:
+            x = T.alloc_fragment((8, 16), T.float32)
+            top = T.alloc_fragment((8,), T.float32)
+            before = T.alloc_fragment((8,), T.float32)
+            total = T.alloc_fragment((8,), T.float32)
+            first = T.alloc_fragment((8,), T.float32)
+            part = T.alloc_fragment((8,), T.float32)
+            T.fill(top, -T.infinity(T.float32))
+            T.clear(total)
+            T.clear(first)
+            for k in T.serial(T.ceildiv(N, 16)):
+                T.copy(X[bx * 8, k * 16], x)
+                for i, j in T.Parallel(8, 16):
+                    seen = k * 16 + j < N
+                    x[i, j] = T.if_then_else(seen, x[i, j], -T.infinity(T.float32))
+                T.copy(top, before)
+                T.reduce_max(x, top, dim=1, clear=False)
+                for i in T.Parallel(8):
+                    kept = (
+                        T.exp2(before[i] * scale - top[i] * scale)
+                        if base == "2"
+                        else T.exp((before[i] - top[i]) * scale)
+                    )
+                    total[i] = kept * total[i]
+                    first[i] *= kept
+                for i, j in T.Parallel(8, 16):
+                    moved = x[i, j] * scale - top[i] * scale
+                    x[i, j] = T.exp2(moved) if base == "2" else T.exp(moved)
+                T.reduce_sum(x, part, dim=1)
+                for i in T.Parallel(8):
+                    total[i] += part[i]
+                for i, j in T.Parallel(8, 16):
+                    first[i] += x[i, j] * (k * 16 + j)
+            for i in T.Parallel(8):
+                if bx * 8 + i < M:
+                    L[bx * 8 + i] = T.log(total[i]) + top[i]
+                    S[bx * 8 + i] = first[i] / total[i]
+        return L, S
+
+    return sums
+
+
+@pytest.mark.usefixtures("poisoned")
+@pytest.mark.parametrize("base", ["2", "e"])
+def test_sums_relative_to_raw_maxima(base: str, device: str) -> None:
+    same(softmax_sums(base), torch.randn(13, 100, device=device) * 30, 0.7)
+
+
+@pytest.mark.usefixtures("poisoned")
+def test_rows_of_which_a_part_sees_nothing(device: str) -> None:
+    """A part's first numbers are all -inf, others follow; the row begins with a number."""
+    sums = softmax_sums("2")
+    x = torch.randn(8, 128, device=device)
+    for row in range(8):
+        x[row, 16 : 16 + 12 * row] = -torch.inf
+    same(sums, x, 0.5, parts=5)
+    x[3] = -torch.inf
+    found = sums.scheduled(Schedule(split=4))(x, 0.5)[1]
+    assert found.isnan().tolist() == [row == 3 for row in range(8)]
+
+
+@tile2triton.kernel
+def statistics(X, begin, stop, Y):
+    """A sum from what Y holds on, extremes, and a count in variables; some steps are left out."""
+    M, N = T.dynamic("M, N")
+    X: T.Tensor((M, N), T.float32)
+    begin: T.int32
+    stop: T.int32
+    Y: T.Tensor((M,), T.float32)
+    low = T.empty((M,), T.float32)
+    high = T.empty((M,), T.int32)
+    with T.Kernel(M, threads=32) as y:
+        x = T.alloc_fragment((16,), T.float32)
+        least = T.alloc_fragment((1,), T.float32)
+        total = T.alloc_var(T.float32, 0.0)
+        count = T.alloc_var(T.int32, 7)
+        T.fill(least, T.infinity(T.float32))
+        total = Y[y]
+        for k in T.serial(begin, stop, 2):
+            if (k + y) % 3 != 0:
+                T.copy(X[y, k * 16], x)
+                T.reduce_min(x, least, dim=0, clear=False)
+                count += 1
+            for j in T.serial(3):
+                total = total + X[y, j] * k
+        Y[y] = total
+        low[y] = least[0] - total
+        high[y] = count * 2
+    return low, high
+
+
+@pytest.mark.usefixtures("poisoned")
+@pytest.mark.parametrize(("begin", "stop", "parts"), [(0, 9, 2), (1, 8, 3), (3, 4, 4), (2, 2, 2)])
+def test_variables_branches_steps_and_sizes_of_the_launch(begin, stop, parts, device) -> None:
+    x, y = torch.randn(5, 16 * 9, device=device), torch.randn(5, device=device)
+    other = y.clone()
+    wanted = statistics.compile(x, begin, stop, y).reference(x, begin, stop, other)
+    found = statistics.scheduled(Schedule(split=parts))(x, begin, stop, y)
+    for one, two in zip((*wanted, other), (*found, y), strict=True):
+        torch.testing.assert_close(two.cpu(), torch.as_tensor(one), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.usefixtures("poisoned")
+def test_a_return_ends_both_programs_of_a_tile(device: str) -> None:
+    @tile2triton.kernel
+    def added(X, lengths, Y):
+        M, N = T.const("M, N")
+        X: T.Tensor((M, N), T.float32)
+        lengths: T.Tensor((M,), T.int32)
+        Y: T.Tensor((M,), T.float32)
+        with T.Kernel(M, threads=32) as y:
+            if lengths[y] == 0:
+                return
+            total = T.alloc_var(T.float32, 0.0)
+            for k in T.serial(lengths[y]):
+                total += X[y, k]
+            Y[y] += total
+
+    x, y = torch.randn(4, 20, device=device), torch.randn(4, device=device)
+    lengths = torch.tensor([3, 0, 20, 1], dtype=torch.int32, device=device)
+    wanted = y + torch.stack([row[:n].sum() for row, n in zip(x, lengths, strict=True)])
+    added.scheduled(Schedule(split=3))(x, lengths, y)
+    torch.testing.assert_close(y, wanted, rtol=1e-5, atol=1e-5)
+
+
+def step(carry: object, behind: object = None, first: float = 0.0) -> object:
+    """A kernel whose loop does what `carry` says with an accumulator and what each turn loads."""
+
+    @tile2triton.kernel
+    def stepped(X):
+        N = T.const("N")
+        X: T.Tensor((N, 16), T.float32)
+        Y = T.empty((16,), T.float32)
+        Z = T.empty((16,), T.float32)
+        with T.Kernel(1, threads=32):
+            x = T.alloc_fragment((16,), T.float32)
+            a = T.alloc_fragment((16,), T.float32)
+            m = T.alloc_fragment((16,), T.float32)
+            T.clear(a)
+            T.fill(m, first)
+            for k in T.serial(N):
+                T.copy(X[k, 0], x)
+                carry(X, Y, x, a, m, k)
+            if behind:
+                T.copy(behind(x, a, m), Z)
+            T.copy(a, Y)
+        return Y, Z
+
+    return stepped
+
+
+@T.macro
+def decayed(X, Y, x, a, m, k):
+    for i in T.Parallel(16):
+        a[i] = a[i] * 0.5 + x[i]
+
+
+@T.macro
+def of_the_turn_before(X, Y, x, a, m, k):
+    for i in T.Parallel(16):
+        a[i] += m[i]
+        m[i] = x[i]
+
+
+@T.macro
+def sometimes(X, Y, x, a, m, k):
+    for i in T.Parallel(16):
+        if a[i] < 4:
+            a[i] += x[i]
+
+
+@T.macro
+def shifted(X, Y, x, a, m, k):
+    for i in T.Parallel(16):
+        a[i] = a[15 - i] + x[i]
+
+
+@T.macro
+def rescaled_otherwise(X, Y, x, a, m, k):
+    for i in T.Parallel(16):
+        new = T.max(m[i], x[i])
+        a[i] = a[i] * T.exp2(m[i] - new) + T.exp2(x[i] - m[i])
+        m[i] = new
+
+
+@T.macro
+def rescaled_by_another_power(X, Y, x, a, m, k):
+    for i in T.Parallel(16):
+        new = T.max(m[i], x[i])
+        a[i] = a[i] * T.exp(m[i] - new) + T.exp2(x[i] - new)
+        m[i] = new
+
+
+@T.macro
+def not_rescaled(X, Y, x, a, m, k):
+    for i in T.Parallel(16):
+        m[i] = T.max(m[i], x[i])
+        a[i] += T.exp2(x[i] - m[i])
+
+
+@T.macro
+def stored(X, Y, x, a, m, k):
+    for i in T.Parallel(16):
+        a[i] += x[i]
+    T.copy(a, Y)
+
+
+@T.macro
+def ended(X, Y, x, a, m, k):
+    for i in T.Parallel(16):
+        a[i] += x[i]
+    if X[k, 0] > 0:
+        T.loop_break()
+
+
+@pytest.mark.parametrize(
+    ("carry", "why"),
+    [
+        (decayed, "`a` is neither a sum nor a maximum"),
+        (of_the_turn_before, "`a` is neither a sum nor a maximum"),
+        (sometimes, "depends on values of the turn before"),
+        (shifted, "`a` is neither a sum nor a maximum"),
+        (rescaled_otherwise, "`a` is neither a sum nor a maximum"),
+        (rescaled_by_another_power, "`a` is neither a sum nor a maximum"),
+        (not_rescaled, "`a` is neither a sum nor a maximum"),
+        (stored, "the loop stores to `Y`"),
+        (ended, "turns cannot be told apart"),
+    ],
+    ids=lambda one: getattr(one, "__name__", ""),
+)
+def test_what_is_no_sum_is_refused(carry: object, why: str) -> None:
+    with pytest.raises(TileError, match="T2T941") as caught:
+        transpile(step(carry).scheduled(Schedule(split=2)), N=8)
+    assert why in str(caught.value) and "k`" in str(caught.value)
