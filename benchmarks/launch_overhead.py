@@ -1,4 +1,4 @@
-"""What a repeated call costs on the host, beside `kernel[grid](...)` of the same emitted kernel.
+"""What a repeated call costs on the host, beside `kernel[grid](...)` and the kernel's own `run`.
 
 python -m benchmarks.launch_overhead
 """
@@ -12,11 +12,14 @@ from typing import Any
 
 import torch
 from triton import JITFunction
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 import tile2triton
 import tile2triton.language as T
 
 LENGTH = 1024
+SIZE = 256
+Call = Callable[[], object]
 
 
 @tile2triton.kernel
@@ -43,53 +46,174 @@ def add_operands(A, B, C, D):
     T.atomic_update(D, A + B + C)
 
 
+@tile2triton.kernel
+def product(size, block=64):
+    """C = A @ B through three TMA descriptors, which the host makes."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((size, size), T.float16),
+        B: T.Tensor((size, size), T.float16),
+        C: T.Tensor((size, size), T.float16),
+    ):
+        with T.Kernel(T.ceildiv(size, block), T.ceildiv(size, block), threads=128) as (bx, by):
+            a = T.alloc_shared((block, block), T.float16)
+            b = T.alloc_shared((block, block), T.float16)
+            c = T.alloc_fragment((block, block), T.float32)
+            T.clear(c)
+            for k in T.Pipelined(T.ceildiv(size, block), num_stages=2):
+                T.copy(A[by * block, k * block], a)
+                T.copy(B[k * block, bx * block], b)
+                T.gemm(a, b, c)
+            T.copy(c, C[by * block, bx * block])
+
+    return main
+
+
+@tile2triton.kernel
+def add_twice(length, block=1024):
+    """D = A + B, then D += C: two launches."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((length,), T.float32),
+        B: T.Tensor((length,), T.float32),
+        C: T.Tensor((length,), T.float32),
+        D: T.Tensor((length,), T.float32),
+    ):
+        with T.Kernel(T.ceildiv(length, block), threads=128) as bx:
+            for i in T.Parallel(block):
+                D[bx * block + i] = A[bx * block + i] + B[bx * block + i]
+        with T.Kernel(T.ceildiv(length, block), threads=128) as bx:
+            for i in T.Parallel(block):
+                D[bx * block + i] = D[bx * block + i] + C[bx * block + i]
+
+    return main
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.launch_overhead",
-        description="Host time of a call against a raw launch of the same kernel.",
+        description="Host time of a call against raw launches of the same kernel.",
     )
     parser.add_argument("--repeat", type=int, default=5000)
     repeat = parser.parse_args().repeat
     if not torch.cuda.is_available():
         print("benchmarks.launch_overhead needs a CUDA GPU", file=sys.stderr)
         return 2
-    tensors = [torch.randn(LENGTH, device="cuda") for _ in range(4)]
-    kernel = add_three(LENGTH)
-    calls = {
-        "tile2triton": lambda: kernel(*tensors),
-        "on whole operands": lambda: add_operands(*tensors),
-        "kernel[grid](...)": raw_launch(lambda: kernel(*tensors)),
-        "torch.add(out=)": lambda: torch.add(tensors[0], tensors[1], out=tensors[3]),
+    vectors = [torch.randn(LENGTH, device="cuda") for _ in range(4)]
+    matrices = [torch.randn(SIZE, SIZE, device="cuda").half() for _ in range(3)]
+    total = sum(vectors[:3])
+    cases: dict[str, tuple[Callable[..., Any], list[torch.Tensor], torch.Tensor]] = {
+        "four tensors": (add_three(LENGTH), vectors, total),
+        "four whole operands": (add_operands, vectors, total),
+        "three TMA descriptors": (product(SIZE), matrices, matrices[0] @ matrices[1]),
+        "two launches": (add_twice(LENGTH), vectors, total),
     }
-    medians = host_times(calls, repeat)
-    for name, microseconds in medians.items():
-        print(f"{name:20} {microseconds:7.2f} us")
-    difference = medians["tile2triton"] - medians["kernel[grid](...)"]
-    print(f"a call costs {difference:+.2f} us against the raw launch")
+    titles = ("call", "kernel[grid]", "own run", "in a graph", "replayed")
+    print(f"{'us on the host':24}" + "".join(f"{title:>14}" for title in titles))
+    for name, (kernel, tensors, expected) in cases.items():
+        print(f"{name:24}" + "".join(f"{x:14.2f}" for x in row(kernel, tensors, expected, repeat)))
+    add = {"torch.add(out=)": lambda: torch.add(vectors[0], vectors[1], out=vectors[3])}
+    print(f"{'torch.add(out=)':24}{host_times(add, repeat)['torch.add(out=)']:14.2f}")
     return 0
 
 
-def raw_launch(call: Callable[[], object]) -> Callable[[], object]:
-    """The launch that `call` makes, with its grid and arguments written down once."""
-    launches: list[tuple[JITFunction, tuple[Any, ...], dict[str, Any]]] = []
+def row(
+    kernel: Callable[..., Any], tensors: list[torch.Tensor], expected: torch.Tensor, repeat: int
+) -> list[float]:
+    """The medians of one kernel; its last tensor is what it computes."""
+    check(lambda: kernel(*tensors), tensors[-1], expected)
+    launches = launches_of(lambda: kernel(*tensors))
+    times = host_times(
+        {
+            "call": lambda: kernel(*tensors),
+            "kernel[grid]": lambda: [launch() for launch in launches["kernel[grid]"]],
+            "own run": lambda: [launch() for launch in launches["own run"]],
+        },
+        repeat,
+    )
+    captured = 200
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        began = time.perf_counter_ns()
+        for _ in range(captured):
+            kernel(*tensors)
+        capturing = (time.perf_counter_ns() - began) / captured / 1e3
+    check(graph.replay, tensors[-1], expected)
+    began = time.perf_counter_ns()
+    graph.replay()
+    torch.cuda.synchronize()
+    return [*times.values(), capturing, (time.perf_counter_ns() - began) / captured / 1e3]
+
+
+def check(call: Call, result: torch.Tensor, expected: torch.Tensor) -> None:
+    """What a call writes is what was expected."""
+    result.zero_()
+    call()
+    torch.testing.assert_close(result, expected, rtol=1e-2, atol=1e-2)
+
+
+def launches_of(call: Call) -> dict[str, list[Call]]:
+    """The launches that a call makes, with grid and arguments written down once."""
+    launches: list[tuple[JITFunction, tuple[Any, ...], dict[str, Any], Any]] = []
     run = JITFunction.run
 
     def record(self: JITFunction, *arguments: Any, **options: Any) -> Any:
-        launches.append((self, arguments, options))
-        return run(self, *arguments, **options)
+        compiled = run(self, *arguments, **options)
+        launches.append((self, arguments, options, compiled))
+        return compiled
 
     JITFunction.run = record
     try:
         call()
     finally:
         JITFunction.run = run
-    ((kernel, arguments, options),) = launches
-    grid = options.pop("grid")
-    del options["warmup"]
-    return lambda: kernel[grid](*arguments, **options)
+    found: dict[str, list[Call]] = {"kernel[grid]": [], "own run": []}
+    for kernel, arguments, options, compiled in launches:
+        grid = options.pop("grid")
+        del options["warmup"]
+        found["kernel[grid]"].append(again(kernel, grid, arguments, options))
+        found["own run"].append(own_run(kernel, compiled, grid, arguments, options))
+    return found
 
 
-def host_times(calls: dict[str, Callable[[], object]], repeat: int) -> dict[str, float]:
+def again(
+    kernel: JITFunction, grid: tuple[int, ...], arguments: tuple[Any, ...], options: dict[str, Any]
+) -> Call:
+    """Triton's launch; TMA descriptors are made for each, as in programs that allocate."""
+    if not any(isinstance(one, TensorDescriptor) for one in arguments):
+        return lambda: kernel[grid](*arguments, **options)
+
+    def launch() -> object:
+        made = [
+            TensorDescriptor(one.base, one.shape, one.strides, one.block_shape)
+            if isinstance(one, TensorDescriptor)
+            else one
+            for one in arguments
+        ]
+        return kernel[grid](*made, **options)
+
+    return launch
+
+
+def own_run(
+    kernel: JITFunction,
+    compiled: Any,
+    grid: tuple[int, ...],
+    arguments: tuple[Any, ...],
+    options: dict[str, Any],
+) -> Call:
+    """What is left of a launch where nothing is looked up, and the stream is known."""
+    named = dict(zip(kernel.arg_names, arguments, strict=False)) | options
+    given = [named[key] for key in kernel.arg_names]
+    first = (*grid, *(1,) * (3 - len(grid)), torch.cuda.current_stream().cuda_stream)
+    first += (compiled.function, compiled.packed_metadata, None, None, None)
+    launch = compiled.run
+    return lambda: launch(*first, *given)
+
+
+def host_times(calls: dict[str, Call], repeat: int) -> dict[str, float]:
     """Medians in microseconds, in turns; the queue is emptied often, so no call waits for it."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(repeat // 50 + 1):

@@ -15,6 +15,7 @@ MAY_IMPORT_TRITON = (
     "runtime.py",
     "checking/",
     "interpreter/",
+    "launching/",
     "posing/",
     "compile_worker.py",
     "knobs.py",

@@ -33,3 +33,22 @@ def set_stages_hook(hook: Callable[..., Any]) -> None:
     import triton
 
     triton.knobs.runtime.add_stages_inspection_hook = hook
+
+
+def launch_knobs() -> tuple[Any, Any]:
+    """The knobs of launches and of compiling; what is set on them is in their `__dict__`."""
+    import triton
+
+    return triton.knobs.runtime, triton.knobs.compilation
+
+
+def launch_hooks() -> tuple[Any, Any]:
+    """The chains of what is called before and after each launch; None where it is another thing."""
+    import triton
+
+    runtime, chain = triton.knobs.runtime, triton.knobs.HookChain
+    enter, leave = runtime.launch_enter_hook, runtime.launch_exit_hook
+    return (
+        enter if isinstance(enter, chain) else None,
+        leave if isinstance(leave, chain) else None,
+    )

@@ -55,7 +55,9 @@ def import_module(text: str, path: Path, suffix: str = "") -> ModuleType:
 
 
 def _dispatching(text: str, name: str, path: Path) -> Launcher:
-    compiled: Launcher = getattr(import_module(text, path), name)
+    from .launching import direct_launcher
+
+    compiled = direct_launcher(import_module(text, path), text, name)
     names = tuple(inspect.signature(compiled).parameters)
     on_gpu = compiled
     on_cpu: Launcher | None = None

@@ -1,0 +1,320 @@
+"""Repeated launches: what reaches the GPU is what Triton's own launch of the same call gives it."""
+
+import random
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+import triton
+
+from tests.fake_gpu import fake_gpu
+from tile2triton.launching import direct_launcher
+from tile2triton.runtime import import_module
+
+# Triton 3.9 says so of every kernel that it compiles.
+pytestmark = pytest.mark.filterwarnings("ignore:TRITON_DEFAULT_FP_FUSION")
+
+HEADER = """
+import torch, triton
+import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+@triton.jit
+def half(x):
+    return x * 0.5
+
+"""
+PLAIN = (
+    HEADER
+    + """
+@triton.jit
+def kernel(a, b, n, m, x, BLOCK: tl.constexpr, NAME: tl.constexpr):
+    tl.store(a, half(tl.load(b)) + x)
+
+def launch(grid, a, b, n, m, x, BLOCK=64, NAME="a"):
+    kernel[grid](a, b, n, m, x, BLOCK=BLOCK, NAME=NAME, num_warps=4, num_stages=1)
+"""
+)
+DESCRIBED = (
+    HEADER
+    + """
+@triton.jit
+def kernel(a, b, n, BLOCK: tl.constexpr):
+    tl.store(b, a.load([0, 0]))
+
+def launch(a, b, n, rows, block=64, columns=64, stride=64):
+    described = TensorDescriptor(a, [rows, columns], [stride, 1], [block, 16])
+    kernel[(n,)](described, b, n, BLOCK=64, num_warps=4, num_stages=1)
+"""
+)
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    with fake_gpu(monkeypatch) as gpu:
+        yield gpu
+
+
+def made(text: str, path: Any) -> tuple[ModuleType, Any]:
+    """The module, whose own launcher launches as Triton does, and the direct launcher."""
+    module = import_module(text, path / "emitted.py")
+    return module, direct_launcher(module, text, "launch")
+
+
+def is_direct(launch: tuple[Any, ...]) -> bool:
+    """Triton passes tensors on; a direct launch passes their addresses."""
+    return not any(isinstance(one, torch.Tensor) for one in _flat(launch))
+
+
+def plain(launch: tuple[Any, ...]) -> list[Any]:
+    """What a launch means: addresses for tensors, and no hooks for chains without any."""
+    chains = triton.knobs.HookChain
+    return [
+        one.data_ptr() if isinstance(one, torch.Tensor) else None if type(one) is chains else one
+        for one in _flat(launch)
+        if type(one).__name__ != "LazyDict"
+    ]
+
+
+def _flat(launch: Any) -> list[Any]:
+    if isinstance(launch, (tuple, list)):
+        return [part for one in launch for part in _flat(one)]
+    return [launch]
+
+
+def agree(gpu: Any, module: ModuleType, direct: Any, *given: Any, **named: Any) -> bool:
+    """Launch directly, and as Triton does, and compare; whether the first one was direct."""
+    gpu.launches.clear()
+    direct(*given, **named)
+    module.launch(*given, **named)
+    ours, theirs = gpu.launches
+    # Triton tells its hooks about a launch, although there are none.
+    expected = plain(theirs)
+    found = plain(ours)
+    assert [x for x in found if x is not None] == [x for x in expected if x is not None]
+    assert [type(x) for x in found if x is not None] == [type(x) for x in expected if x is not None]
+    return is_direct(ours)
+
+
+MEMORY = torch.zeros(64)
+TENSORS = [
+    MEMORY.view(torch.uint8)[at:-at].view(kind)
+    for at in (64, 4, 8, 16, 24, 32)
+    for kind in (torch.float32, torch.int32, torch.float16)
+]
+NUMBERS = [0, 1, 2, 8, 15, 16, 17, 24, 48, -1, -8, -16, 2**31 - 1, 2**31 - 16, 2**31, 2**31 + 1]
+NUMBERS += [-(2**31), -(2**31) - 16, -(2**31) - 1, 2**40, 2**63 - 1, 2**63, 2**64 - 16]
+OTHERS = [True, False, None, 1.0, 0.0, -0.0, 0.5, float("nan")]
+
+
+@pytest.mark.parametrize("at", range(7))
+def test_each_argument_is_told_apart_as_triton_does(gpu, tmp_path, at):
+    module, direct = made(PLAIN, tmp_path)
+    usual: list[Any] = [TENSORS[0], TENSORS[0], 16, 16, 0.5, 64, "a"]
+    constants = [1, 1.0, True, 64, "a", "b", None]
+    values = [*(constants if at > 4 else [*TENSORS, *NUMBERS, *OTHERS])] * 3
+    random.Random(at).shuffle(values)
+    direct((1,), *usual)
+    for value in values:
+        agree(gpu, module, direct, (1,), *usual[:at], value, *usual[at + 1 :])
+    assert agree(gpu, module, direct, (1,), *usual)
+
+
+def test_random_launches_are_those_of_triton(gpu, tmp_path):
+    module, direct = made(PLAIN, tmp_path)
+    pick = random.Random(7).choice
+    direct((1,), TENSORS[0], TENSORS[0], 16, 16, 0.5)
+    were_direct = 0
+    for _ in range(1500):
+        given = [pick(TENSORS[::3]), pick(TENSORS[:3]), pick(NUMBERS[:6]), pick(NUMBERS[4:9])]
+        grid = pick([(1,), (2, 3), (4, 5, 6)])
+        were_direct += agree(gpu, module, direct, grid, *given, pick([0.5, True]), pick([32, 64]))
+    assert were_direct > 700
+
+
+def test_descriptors_are_made_anew_where_memory_has_another_meaning(gpu, tmp_path):
+    module, direct = made(DESCRIBED, tmp_path)
+    memory = torch.zeros(4096, dtype=torch.float16)
+    pick = random.Random(3).choice
+    direct(memory, memory, 16, 64)
+    were_direct = 0
+    for _ in range(500):
+        tensor = pick([memory, memory[64:], memory.view(torch.bfloat16), memory.view(torch.int16)])
+        sizes = {"block": pick([16, 64]), "columns": pick([64, 128]), "stride": pick([64, 128])}
+        were_direct += agree(
+            gpu, module, direct, tensor, pick([memory, memory[1:]]), 16, pick([1, 64]), **sizes
+        )
+    assert were_direct > 300
+
+
+def test_a_descriptor_is_encoded_once(gpu, tmp_path):
+    _, direct = made(DESCRIBED, tmp_path)
+    memory = torch.zeros(4096, dtype=torch.float16)
+    for _ in range(10):
+        direct(memory, memory, 16, 64)
+    # Once by Triton and once to be kept.
+    assert len(gpu.encoded) == 2
+    assert gpu.encoded[0] == gpu.encoded[1]
+
+
+def test_a_wrong_descriptor_is_refused_as_ever(gpu, tmp_path):
+    _, direct = made(DESCRIBED, tmp_path)
+    memory = torch.zeros(4096, dtype=torch.float16)
+    for _ in range(3):
+        direct(memory, memory, 16, 64)
+    with pytest.raises(AssertionError, match="16-byte aligned"):
+        direct(memory[1:], memory, 16, 64)
+    with pytest.raises(AssertionError, match="strides must be 16-byte aligned"):
+        direct(memory, memory, 16, 64, stride=63)
+
+
+def test_no_tensor_is_kept_alive(gpu, tmp_path):
+    import weakref
+
+    _, direct = made(DESCRIBED, tmp_path)
+    memory = torch.zeros(4096, dtype=torch.float16)
+    for _ in range(3):
+        direct(memory, memory, 16, 64)
+    gpu.launches.clear()
+    seen = weakref.ref(memory)
+    del memory
+    assert seen() is None
+
+
+def test_hooks_see_every_launch(gpu, tmp_path):
+    _, direct = made(PLAIN, tmp_path)
+    a = torch.zeros(16)
+    for _ in range(3):
+        direct((1,), a, a, 16, 16, 0.5)
+    assert is_direct(gpu.launches[-1])
+    seen = []
+    hooks = triton.knobs.runtime.launch_enter_hook
+    hooks.add(seen.append)
+    try:
+        direct((1,), a, a, 16, 16, 0.5)
+        assert not is_direct(gpu.launches[-1])
+        # Triton's C function calls the hooks that it is given.
+        assert hooks in gpu.launches[-1]
+    finally:
+        hooks.remove(seen.append)
+    direct((1,), a, a, 16, 16, 0.5)
+    assert is_direct(gpu.launches[-1])
+
+
+@pytest.mark.parametrize("debug", [True, False])
+def test_a_knob_that_is_set_later_makes_another_binary(gpu, tmp_path, monkeypatch, debug):
+    module, direct = made(PLAIN, tmp_path)
+    a = torch.zeros(16)
+    for _ in range(3):
+        direct((1,), a, a, 16, 16, 0.5)
+    monkeypatch.setattr(triton.knobs.runtime, "debug", debug)
+    for expected in (False, False, True):
+        assert agree(gpu, module, direct, (1,), a, a, 16, 16, 0.5) is expected
+    assert len({one.function for one in gpu.compiled}) == 1 + debug
+
+
+def test_instrumented_kernels_are_launched_by_triton(gpu, tmp_path, monkeypatch):
+    module, direct = made(PLAIN, tmp_path)
+    a = torch.zeros(16)
+    for _ in range(3):
+        direct((1,), a, a, 16, 16, 0.5)
+    monkeypatch.setattr(triton.knobs.compilation, "instrumentation_mode", "fpsan")
+    assert not agree(gpu, module, direct, (1,), a, a, 16, 16, 0.5)
+
+
+def test_what_watches_launches_sees_them(gpu, tmp_path, monkeypatch):
+    _, direct = made(PLAIN, tmp_path)
+    a = torch.zeros(16)
+    for _ in range(3):
+        direct((1,), a, a, 16, 16, 0.5)
+    seen = []
+    monkeypatch.setattr(triton.JITFunction, "run", lambda *_, **named: seen.append(named["grid"]))
+    direct((7,), a, a, 16, 16, 0.5)
+    assert seen == [(7,)]
+
+
+def test_streams_are_those_of_the_moment(gpu, tmp_path):
+    module, direct = made(PLAIN, tmp_path)
+    a = torch.zeros(16)
+    for stream in (11, 11, 33, 44):
+        gpu.streams[0] = stream
+        agree(gpu, module, direct, (1,), a, a, 16, 16, 0.5)
+        assert stream in gpu.launches[0][:4]
+
+
+def test_each_gpu_has_binaries_of_its_own(monkeypatch, tmp_path):
+    with fake_gpu(monkeypatch, gpus=2) as gpu:
+        module, direct = made(PLAIN, tmp_path)
+        a = torch.zeros(16)
+        for at in (0, 0, 1, 0, 1, 1):
+            gpu.device = at
+            agree(gpu, module, direct, (1,), a, a, 16, 16, 0.5)
+            assert gpu.launches[0][3] == gpu.streams[at]
+        assert is_direct(gpu.launches[0])
+        assert len(gpu.compiled) == 2
+
+
+def test_a_tensor_elsewhere_is_left_to_triton(gpu, tmp_path):
+    _, direct = made(PLAIN, tmp_path)
+
+    class Elsewhere(torch.Tensor):
+        is_cuda = False
+
+    a = torch.zeros(16)
+    for _ in range(3):
+        direct((1,), a, a, 16, 16, 0.5)
+    # Triton asks the driver whether the GPU can reach it.
+    direct((1,), a, a.as_subclass(Elsewhere), 16, 16, 0.5)
+    assert not is_direct(gpu.launches[-1])
+
+
+def test_a_kernel_that_reads_variables_of_its_module_is_launched_by_triton(gpu, tmp_path):
+    text = PLAIN.replace("+ x", "+ x * SCALE").replace("@", "SCALE = tl.constexpr(2)\n\n@", 1)
+    module, direct = made(text, tmp_path)
+    a = torch.zeros(16)
+    for _ in range(3):
+        direct((1,), a, a, 16, 16, 0.5)
+    module.SCALE = triton.language.constexpr(3)
+    with pytest.raises(RuntimeError, match="SCALE has changed"):
+        direct((1,), a, a, 16, 16, 0.5)
+
+
+def test_memory_that_a_launch_needs_is_asked_for_by_triton(gpu, tmp_path):
+    gpu.metadata["global_scratch_size"] = 128
+    module, direct = made(PLAIN, tmp_path)
+    asked = []
+
+    def allocate(size, alignment, stream):
+        asked.append(size)
+        return torch.zeros(size, dtype=torch.int8)
+
+    triton.set_allocator(allocate)
+    a = torch.zeros(16)
+    for _ in range(3):
+        direct((2,), a, a, 16, 16, 0.5)
+    assert asked == [256, 256, 256]
+    assert module.kernel.device_caches
+
+
+def test_threads_launch_what_they_ask_for(gpu, tmp_path):
+    import threading
+
+    _, direct = made(PLAIN, tmp_path)
+    a = torch.zeros(16)
+
+    def launch(at):
+        for _ in range(200):
+            direct((at,), a, a[at % 2 :], 16 + at % 2, at, 0.5, BLOCK=at)
+
+    threads = [threading.Thread(target=launch, args=(at,)) for at in range(2, 8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    numbers = {}
+    for one in gpu.launches:
+        grid = one[0]
+        number = one[4]
+        assert numbers.setdefault(number, grid) == grid
+    assert len(gpu.launches) == 1200

@@ -1,0 +1,84 @@
+"""What launches a compiled kernel: Triton's C function for it, and its first arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import getclosurevars
+from typing import Any
+
+import triton
+from triton.backends.nvidia import driver as nvidia
+from triton.compiler import CompiledKernel
+
+# Addresses come back: a process that allocates has few at a time.
+MOST_MAPS = 1024
+
+# The launch function, what it takes between stream and arguments, and `Maps` for each descriptor.
+Binary = tuple[Any, ...]
+
+VERSION = tuple(int(part) for part in triton.__version__.split(".")[:2])
+# From which version on a kernel's arguments are passed as a tuple, by a function for all kernels.
+TUPLES = (3, 9)
+# The versions whose launchers `_head` knows; with others, Triton launches.
+KNOWN = ((3, 6), TUPLES)
+# How the arguments are passed, where each of them ends with a comma.
+ARGUMENTS = "({})" if VERSION >= TUPLES else "{}"
+
+
+class Maps(dict[tuple[int, ...], tuple[Any, ...]]):
+    """Descriptors as the GPU reads them, for one parameter of one binary.
+
+    They are kept by address, shape and strides, of which they are made, so that it does not matter
+    whose memory that is; no tensor is kept alive.
+    """
+
+    def __init__(self, metadata: dict[str, Any]) -> None:
+        super().__init__()
+        self.metadata = metadata
+
+    def fill(self, where: tuple[int, ...], make: Callable[[], Any]) -> tuple[Any, ...]:
+        """The arguments that stand for the descriptor that `make` makes and checks."""
+        descriptor = make()
+        rest = (None,) if VERSION >= TUPLES else ()
+        made = tuple(nvidia.make_tensordesc_arg(descriptor, self.metadata, *rest))
+        if len(self) >= MOST_MAPS:
+            self.clear()
+        self[where] = made
+        return made
+
+
+def binary_of(compiled: Any, descriptors: int) -> Binary | None:
+    """What launches a compiled kernel on CUDA; None where a launch needs more than its arguments.
+
+    A binary keeps the kernel, whose code would be unloaded with it.
+    """
+    if VERSION not in KNOWN or type(compiled) is not CompiledKernel:
+        return None
+    launcher = compiled.run
+    if type(launcher) is not nvidia.CudaLauncher or _needs_memory(launcher):
+        return None
+    maps = [Maps(one) for one in getattr(compiled.metadata, "tensordesc_meta", None) or ()]
+    if len(maps) != descriptors:
+        # Without metadata, a descriptor is passed as a tensor with its shape.
+        return None
+    run = launcher.launch
+    if descriptors:
+        run = getclosurevars(run).nonlocals["launcher"]
+    return (run, _head(compiled, launcher), *maps)
+
+
+def _needs_memory(launcher: Any) -> bool:
+    """Whether memory is allocated for each launch, or a tool watches the kernel's accesses."""
+    watched = VERSION >= TUPLES and launcher.gsan_enabled
+    return bool(watched or launcher.global_scratch_size or launcher.profile_scratch_size)
+
+
+def _head(compiled: CompiledKernel, launcher: Any) -> tuple[Any, ...]:
+    function, packed = compiled.function, compiled.packed_metadata
+    options = (launcher.launch_cooperative_grid, launcher.launch_pdl)
+    # Neither memory nor hooks, nor what hooks would be told.
+    nothing = (None, None, None)
+    if VERSION >= TUPLES:
+        kept = (launcher.arg_annotations, launcher.kernel_signature)
+        return (function, *options, packed, *nothing, None, None, *kept)
+    return (function, *options, None, None, packed, *nothing)
