@@ -90,7 +90,8 @@ def tune(
 ) -> Trial:
     """The fastest configuration of those that compute the right thing.
 
-    A short look at each picks the finalists; a longer one, in turns, decides between them.
+    A short look at each picks the finalists; longer ones decide between them, in turns, as long as
+    those that are reported: what is fast on a cool chip only need not be so later.
     """
     none = Row(contestant.name, contestant.kind, excluded="no configuration runs")
     failed = Trial(none, partial(workload.reference, inputs))
@@ -107,11 +108,11 @@ def tune(
         trials.append(trial)
     finalists = sorted((t for t in trials if t.time < math.inf), key=lambda t: t.time)[:FINALISTS]
     looks: list[list[float]] = [[] for _ in finalists]
-    for _ in range(2):
+    for _ in range(3):
         for trial, times in zip(finalists, looks, strict=True):
-            times.append(do_bench(trial.call, warmup=10, rep=40, return_mode="median"))
+            times.append(do_bench(trial.call, rep=100, return_mode="median"))
     for trial, times in zip(finalists, looks, strict=True):
-        trial.time = min(times)
+        trial.time = statistics.median(times)
     if workload.is_repeatable and contestant.kind in ("tile2triton", "triton"):
         for trial in finalists:
             moved = moving(trial.call, REPEATS)
