@@ -61,6 +61,7 @@ from rewrites.used_statements import used
 
 # What a kernel may not hold whose loop is shared out: what its threads do by themselves.
 _BY_THREADS = ("protocol", "scope", "thread")
+_HARMLESS = ("sync_threads", "sync_warp")
 
 
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
@@ -97,15 +98,41 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
 
 
 def _loops(block: ast.With, splits: object, facts: Facts) -> list[ast.For]:
-    """The loops of a block that are meant: those of a name, those with stages, or all."""
+    """The loops of a block that are meant: those of a name, those with stages, or all.
+
+    Several are ranges of one loop where each goes on with what the one before it carries.
+    """
     assert isinstance(splits, dict)
     kinds = ("Pipelined", "serial")
     loops = [one for one in block.body if isinstance(one, ast.For) and loop_kind(one) in kinds]
     wanted = {one for one in splits if one}
     if wanted:
-        return [one for one in loops if _written(one.target, facts) in wanted]
-    staged = [one for one in loops if loop_kind(one) == "Pipelined"]
-    return staged or loops
+        loops = [one for one in loops if _written(one.target, facts) in wanted]
+    else:
+        loops = [one for one in loops if loop_kind(one) == "Pipelined"] or loops
+    ranges = loops[:1]
+    for loop in loops[1:]:
+        body = block.body
+        between = body[body.index(ranges[-1]) + 1 : body.index(loop)]
+        if not _goes_on(loop, ranges, between, facts):
+            break
+        ranges.append(loop)
+    return ranges
+
+
+def _goes_on(loop: ast.For, ranges: list[ast.For], between: list[ast.stmt], facts: Facts) -> bool:
+    """Whether a loop does nothing but to go on with what others carry, as they left it."""
+    carried = _memory(set().union(*(changed_names(one, facts) for one in ranges)), facts)
+    used = set().union(*(names_in(one) for one in between if not _declares(one, facts)))
+    own = changed_names(loop, facts)
+    is_as_left = not _memory(used, facts) & carried and not own & facts.tensors.keys()
+    return is_as_left and bool(_memory(own, facts) & carried)
+
+
+def _memory(names: set[str], facts: Facts) -> set[str]:
+    """The tiles, by whatever name, and variables among names."""
+    tiles = {facts.tiles[one].storage for one in names if one in facts.tiles}
+    return tiles | {one for one in names if one in facts.variables}
 
 
 def _written(target: ast.expr, facts: Facts) -> str:
@@ -149,7 +176,7 @@ class Split:
         start, stop = body.index(self.loops[0]), body.index(self.loops[-1])
         self._refuse_threads()
         self._refuse_stored(body[:start], body[start:stop])
-        rules = self._rules(body[start + 1 : stop], body[stop + 1 :])
+        rules = self._rules(body[stop + 1 :])
         header = self.block.items[0].context_expr
         assert isinstance(header, ast.Call)
         variables = self._variables()
@@ -163,7 +190,9 @@ class Split:
             for one in (self._shared(statement, part) if statement in self.loops else [statement])
         ]
         filling = [*_with(body[:start], resets), *shared, *made.stores(name(part))]
-        first = self._launch(used(filling, len(filling) - len(rules), self.facts), part)
+        filled = used(filling, len(filling) - len(rules), self.facts)
+        self._refuse_stores(filled, set(made.workspaces.values()))
+        first = self._launch(filled, part)
         before = [one for one in body[:stop] if one not in self.loops]
         behind = body[stop + 1 :]
         while behind and isinstance(behind[0], Blank):
@@ -173,25 +202,24 @@ class Split:
         # What the first launch asserts holds in the second one, too.
         combining = [one for one in combining if operator_call(one, "static_assert") is None]
         kept = len(combining) - len(behind)
-        second = self._launch(copied(used(combining, kept, self.facts)), "")
+        second = self._launch(copied(used(combining, kept, self.facts, stores=True)), "")
         return [place(first, self.block), place(second, self.block)]
 
-    def _rules(self, between: list[ast.stmt], behind: list[ast.stmt]) -> dict[str, Rule]:
+    def _rules(self, behind: list[ast.stmt]) -> dict[str, Rule]:
         facts, loops = self.facts, self.loops
         bodies = [loop.body for loop in loops]
         written: set[str] = set()
         for body in bodies:
             written |= changed_names(ast.Module(body, []), facts)
-        written &= facts.tiles.keys() | facts.variables.keys()
+        # Other names of a tile's memory are written, too.
+        storages = {facts.tiles[one].storage for one in written & facts.tiles.keys()}
+        written = {one for one, tile in facts.tiles.items() if tile.storage in storages} | {
+            one for one in written if one in facts.variables
+        }
         try:
             rules = rules_of(bodies, written, self._needed(written, behind), self._scalars(), facts)
         except NotFollowedError as error:
             raise self._refused(error.node, error.why) from None
-        for statement in between:
-            if statement in loops or _declares(statement, facts):
-                continue
-            if names_in(statement) & written:
-                raise self._refused(statement, "what the loops carry is used between them")
         for one in rules:
             if one in facts.tiles and facts.tiles[one].op:
                 raise self._refused(loops[0], f"`{one}` is kept in parts by T.alloc_reducer")
@@ -223,7 +251,8 @@ class Split:
         for node in walk(self.block):
             match node:
                 case ast.Call(func=ast.Attribute(attr=called)) if called in facts.operators:
-                    if facts.operators[called].kind in _BY_THREADS or called == "sync_grid":
+                    kind = "" if called in _HARMLESS else facts.operators[called].kind
+                    if kind in _BY_THREADS or called == "sync_grid":
                         why = f"the kernel says with T.{called} what its threads do"
                         raise self._refused(node, why)
                     if called.startswith("rng_"):
@@ -242,6 +271,13 @@ class Split:
             if facts.tensors[one].storage in storages:
                 why = f"`{one}`, which it reads, is stored to before it"
                 raise self._refused(self._writer(before, one), why)
+
+    def _refuse_stores(self, filled: list[ast.stmt], workspaces: set[str]) -> None:
+        """What the first launch needs is not stored to tensors, which the second one does."""
+        body = ast.Module(filled, [])
+        for one in sorted(changed_names(body, self.facts) & self.facts.tensors.keys() - workspaces):
+            why = f"it needs what stores to `{one}` before it"
+            raise self._refused(self._writer(filled, one), why)
 
     def _writer(self, body: list[ast.stmt], tensor: str) -> ast.AST:
         for node in walk(ast.Module(body, [])):

@@ -92,12 +92,17 @@ class Turn:
     ) -> list[Values]:
         """A loop inside, after which all is as after one turn of it, or as before."""
         values = {**values, counter: FREE}
-        once = self._block(body, [dict(values)])
+        once = [_many(after) for after in self._block(body, [dict(values)])]
         for after in once:
             for again in self._block(body, [dict(after)]):
-                if any(again[name] != after.get(name) for name in again if name in values):
-                    raise NotFollowedError(loop, "what it carries changes in a loop inside of it")
+                self._need_same(after, again, loop)
         return [values, *once]
+
+    def _need_same(self, once: Values, again: Values, loop: ast.AST) -> None:
+        """A second turn of an inner loop must leave what the first one left."""
+        again = _many(again)
+        if any(again[name] != value for name, value in once.items()):
+            raise NotFollowedError(loop, "what it carries changes with every turn of an inner loop")
 
     def _need_free(self, tree: ast.AST, values: Values, node: ast.AST) -> None:
         if any(not terms.is_free(values.get(name, FREE)) for name in names_in(tree)):
@@ -127,8 +132,18 @@ class Turn:
                     self._lane_statement(inner, lanes, True, values)
             case ast.Assign() | ast.AugAssign():
                 self._assign(statement, lanes, guarded, values)
+            case ast.For(iter=ast.Call() as header, target=ast.Name(id=counter), body=body):
+                self._need_free(header, values, statement)
+                values[counter] = FREE
+                for inner in body:
+                    self._lane_statement(inner, lanes, True, values)
+                values.update(_many(values))
+                again = dict(values)
+                for inner in body:
+                    self._lane_statement(inner, lanes, True, again)
+                self._need_same(values, again, statement)
             case _:
-                raise NotFollowedError(statement, "T.Parallel holds more than assignments and `if`")
+                raise NotFollowedError(statement, "T.Parallel holds what is not followed")
 
     def _assign(
         self,
@@ -344,7 +359,10 @@ class Turn:
         value = terms.renamed(value, places)
         old = values.get(tile.name, FREE)
         if kind != "sum":
-            made = FREE if terms.is_free(value) else None
+            # Extremes of parts pass over NaN.
+            propagates = given["nan_propagate"]
+            is_plain = isinstance(propagates, ast.Constant) and not propagates.value
+            made = FREE if is_plain and terms.is_free(value) else None
             return made if clear.value else self._extreme(kind, old, made)
         if value is None or any(one is not None for one, _ in value):
             return None
@@ -483,6 +501,16 @@ class Turn:
 
 def _indices(value: terms.Terms) -> set[str | int]:
     return {index for one in terms.elements_in(value) for index in one.index if index != 0}
+
+
+def _many(values: Values) -> Values:
+    """Values after any number of turns of an inner loop, each of which adds something."""
+    return {
+        name: value
+        if value is None
+        else {key: factor if key[0] is not None else None for key, factor in value.items()}
+        for name, value in values.items()
+    }
 
 
 def _loaded(target: ast.expr) -> ast.expr:

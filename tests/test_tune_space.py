@@ -107,6 +107,13 @@ def test_whole_operands_have_extents_for_tiles():
     assert values(few)["split.k"] == (None, 2, 4, 8, 16)
 
 
+def test_loops_of_grids_with_few_programs_are_split():
+    few = space(gemm, half(16, 8192), half(8192, 2048))
+    assert values(few)["split"] == (None, 2, 4, 8, 16)
+    point = {**few.usual, "split": 8}
+    assert few.schedule(point).as_dict()["split"] == 8
+
+
 def test_two_extents_of_one_length_are_told_apart():
     operands = [half(2, 4, 1024, 64)] * 3
     found = values(space(tile2triton.kernel(attention), *operands))

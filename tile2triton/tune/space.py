@@ -36,8 +36,9 @@ Point = Mapping[str, Any]
 class Knob:
     """One thing to choose.
 
-    `annotation` is the schedule's, `key` the extent that a tile or a split is of, and `constant`
-    the program's constant that holds a tile's size. `usual` is what the program has by itself.
+    `annotation` is the schedule's, `key` the extent that a tile or a split is of (empty where the
+    program has one), and `constant` the program's constant that holds a tile's size. `usual` is
+    what the program has by itself.
     """
 
     annotation: str
@@ -92,7 +93,7 @@ class Space:
             if knob.annotation == "tile":
                 said.setdefault("tile", {})[knob.key] = value
             elif knob.annotation == "split":
-                said["split"] = (knob.key, value)
+                said["split"] = (knob.key, value) if knob.key else value
             else:
                 said[knob.annotation] = value
         return Schedule(**said)
@@ -186,7 +187,7 @@ def _choices(subject: Subject, kernel: CompiledKernel, program: Program) -> Iter
         yield from _acting(subject, kernel, "swap_ab", (True,))
     if not said.rotate:
         yield from _acting(subject, kernel, "rotate", (True,))
-    if isinstance(subject.kernel, OperandKernel) and not said.splits:
+    if not said.splits:
         yield from _splits(subject, kernel, program)
 
 
@@ -207,8 +208,8 @@ def _splits(subject: Subject, kernel: CompiledKernel, program: Program) -> Itera
     """Extents that loops sum over, where the programs of the grid leave multiprocessors idle."""
     if programs_of(program) >= 2 * target(subject.target).multiprocessors:
         return
-    for key in ("k", "n", "t"):
-        made = _made(subject, Schedule(split=(key, 2)))
+    for key in ("k", "n", "t") if isinstance(subject.kernel, OperandKernel) else ("",):
+        made = _made(subject, Schedule(split=(key, 2) if key else 2))
         if made is not None and made.triton_source != kernel.triton_source:
             yield Knob("split", (None, *PARTS), None, key)
             return
