@@ -99,11 +99,11 @@ def test_lack_of_resources_is_said_plainly_at_the_first_launch():
     assert record(x) == 2
 
 
-def test_after_a_success_nothing_stands_between():
+def test_lack_of_resources_is_said_at_any_launch():
     record = load(RECORD.format(failing=2), "record")
     x = torch.zeros(2).as_subclass(OnGpu)
     assert record(x) == 1
-    with pytest.raises(Exception, match="out of resource"):
+    with pytest.raises(TileError, match="T2T401"):
         record(x)
 
 

@@ -20,6 +20,8 @@ OLDEST_TRITON = (3, 6)
 
 _LOCK = threading.RLock()
 _LOADED: dict[tuple[str, str], Launcher] = {}
+# What makes the launchers that compare no shapes.
+_FOR_KNOWN_SHAPES: dict[Launcher, Launcher] = {}
 
 
 def load(text: str, name: str) -> Launcher:
@@ -35,6 +37,12 @@ def load(text: str, name: str) -> Launcher:
             launcher = _dispatching(text, name, write_module(text, name))
             _LOADED[text, name] = launcher
         return launcher
+
+
+def for_known_shapes(launcher: Launcher) -> Launcher:
+    """The same for tensors of shapes and types with which the launcher was called before."""
+    make = _FOR_KNOWN_SHAPES.get(launcher)
+    return launcher if make is None else make()
 
 
 def import_module(text: str, path: Path, suffix: str = "") -> ModuleType:
@@ -55,11 +63,13 @@ def import_module(text: str, path: Path, suffix: str = "") -> ModuleType:
 
 
 def _dispatching(text: str, name: str, path: Path) -> Launcher:
+    from triton.runtime.errors import OutOfResources
+
     from .launching import direct_launcher
 
-    compiled = direct_launcher(import_module(text, path), text, name)
+    module = import_module(text, path)
+    compiled: Launcher = getattr(module, name)
     names = tuple(inspect.signature(compiled).parameters)
-    on_gpu = compiled
     on_cpu: Launcher | None = None
     # Where the first tensor stands among the positional arguments; found at the first call.
     position = 0
@@ -72,11 +82,21 @@ def _dispatching(text: str, name: str, path: Path) -> Launcher:
             return launch_by_search(args, kwargs)
         if not is_on_gpu:
             return launch_on_cpu(args, kwargs)
+        return launch_on_gpu(args, kwargs)
+
+    def launch_on_gpu(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         try:
-            return on_gpu(*args, **kwargs)
-        except (RuntimeError, ValueError):
-            require_one_device(name, named(args, kwargs))
+            return compiled(*args, **kwargs)
+        except (OutOfResources, RuntimeError, ValueError) as error:
+            explain(error, *args, **kwargs)
             raise
+
+    def explain(error: Exception, *args: Any, **kwargs: Any) -> None:
+        """Raise an error that says more, where there is one."""
+        if isinstance(error, OutOfResources):
+            problem = too_large(name, error.name, error.required, error.limit, "this GPU")
+            raise TileError(problem) from error
+        require_one_device(name, named(args, kwargs))
 
     def named(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         return dict(zip(names, args, strict=False)) | kwargs
@@ -90,7 +110,7 @@ def _dispatching(text: str, name: str, path: Path) -> Launcher:
         tensors = [value for value in kwargs.values() if _is_tensor(value)]
         # A kernel without tensor arguments runs where the launcher allocates its outputs.
         if tensors[0].is_cuda if tensors else _has_gpu():
-            return on_gpu(*args, **kwargs)
+            return launch_on_gpu(args, kwargs)
         return launch_on_cpu(args, kwargs)
 
     def launch_on_cpu(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -100,20 +120,12 @@ def _dispatching(text: str, name: str, path: Path) -> Launcher:
             on_cpu = _interpreted(text, name, path)
         return on_cpu(*args, **kwargs)
 
-    def first_launch(*args: Any, **kwargs: Any) -> Any:
-        nonlocal on_gpu
-        from triton.runtime.errors import OutOfResources
-
-        try:
-            result = compiled(*args, **kwargs)
-        except OutOfResources as error:
-            problem = too_large(name, error.name, error.required, error.limit, "this GPU")
-            raise TileError(problem) from error
-        on_gpu = compiled
-        return result
-
-    on_gpu = first_launch
-    return launch
+    make = functools.partial(direct_launcher, module, text, name, launch, explain)
+    # Most calls are of tensors that fit, on a GPU; that function asks for nothing else.
+    direct = make()
+    if direct is not None:
+        _FOR_KNOWN_SHAPES[direct] = functools.partial(make, shapes_are_known=True)
+    return direct or launch
 
 
 def _interpreted(text: str, name: str, path: Path) -> Launcher:

@@ -110,8 +110,11 @@ class CompiledKernel(TileLangKernel):
         """Launch on CUDA tensors, or interpret on CPU tensors, and return the outputs."""
         return self.launcher()(*tensors, **keywords)
 
-    def launcher(self) -> Callable[..., Any]:
-        """The emitted launcher; from now on it is what calling this object runs, at no cost."""
+    def launcher(self, shapes_are_known: bool = False) -> Callable[..., Any]:
+        """The emitted launcher; from now on it is what calling this object runs, at no cost.
+
+        Or one for tensors of shapes and types that it has taken before, which compares neither.
+        """
         with self._lock:
             found = self.__dict__.get("_launcher")
             if found is None:
@@ -119,7 +122,11 @@ class CompiledKernel(TileLangKernel):
                 # Python looks `__call__` up in the type, so the object gets a type of its own.
                 body = {"__call__": staticmethod(found), "__doc__": type(self).__doc__}
                 self.__class__ = type("CompiledKernel", (CompiledKernel,), body)
+        if not shapes_are_known:
             return found
+        from tile2triton.runtime import for_known_shapes
+
+        return for_known_shapes(found)
 
     def __repr__(self) -> str:
         return f"<tile2triton kernel {self.name} for {self.target}>"

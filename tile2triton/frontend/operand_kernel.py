@@ -72,12 +72,16 @@ class OperandKernel(TileLangFactory):
             ),
             *(value_key(one.value) for one in around),
         )
+        tensors = [value for value in bound.values() if hasattr(value, "shape")]
         known = self._known.get(key)
-        if known is None:
-            kernel = self._kernel(bound)
-            known = self._known[key] = kernel.launcher()
-            self._remember(bound, known, around)
-        return known(*(value for value in bound.values() if hasattr(value, "shape")))
+        if known is not None:
+            return known(*tensors)
+        kernel = self._kernel(bound)
+        launcher = self._known[key] = kernel.launcher()
+        result = launcher(*tensors)
+        # What is looked up by shapes and types, and was taken once, is not asked for them again.
+        self._remember(bound, kernel.launcher(shapes_are_known=True), around)
+        return result
 
     def _inlined(
         self, builder: Builder, arguments: tuple[Any, ...], keywords: dict[str, Any]

@@ -1,10 +1,9 @@
-"""What stands for a kernel in a launcher's namespace, and launches what it has launched before."""
+"""What stands for `kernel[grid]` in a launcher, and launches what it has launched before."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable
-from types import MethodType
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import torch
@@ -12,8 +11,8 @@ from triton.runtime.jit import JITFunction
 
 from .binaries import Binary, binary_of
 from .launch_code import Kind, defined, launch_text
-from .sites import Site
-from .surroundings import PREFIX, Surroundings
+from .surroundings import Surroundings
+from .tree import Site
 
 # Sizes that a kernel is specialised on one by one, as 1 and those beyond 32 bits, may be many.
 MOST_BINARIES = 1024
@@ -22,47 +21,39 @@ ONES = ((1, 1, 1), (1, 1), (1,), ())
 
 
 class DirectKernel:
-    """A kernel under @triton.jit, for whose launches is looked up what Triton compiled.
+    """One launch in a launcher, for which is looked up what Triton compiled for its arguments.
 
-    What is looked up is at least as fine as what Triton tells apart. Where nothing is found, hooks
-    are set, or arguments are of another kind than those of the first launch, Triton launches.
+    The key is at least as fine as what Triton tells apart. Where nothing is found, hooks are set,
+    or arguments are of another kind than those of the first launch, Triton launches.
     """
 
-    def __init__(self, kernel: JITFunction, site: Site) -> None:
+    def __init__(self, kernel: JITFunction, site: Site, use: Callable[..., None]) -> None:
         self.kernel = kernel
         self.site = site
+        self.use = use
         self.binaries: dict[Hashable, Binary] = {}
         self.surroundings = Surroundings(kernel)
         self.kinds: tuple[Kind, ...] = ()
 
-    def __getitem__(self, grid: tuple[int, ...]) -> Any:
-        """The launch with a grid; from the first one on a function that is made for the kernel."""
-        return functools.partial(self._first, grid)
-
-    def _first(self, grid: tuple[int, ...], *arguments: Any, **named: Any) -> None:
+    def first(self, grid: tuple[int, ...], *arguments: Any) -> None:
+        """The first launch; `use` gets the function that is made for later ones."""
         self.kinds = tuple(map(Kind.of, arguments))
-        constants = [parameter.name for parameter in self.kernel.params if parameter.is_constexpr]
-        several = torch.cuda.device_count() > 1
+        names = [parameter.name for parameter in self.kernel.params]
+        constants = [self.site.named[name] for name in names[len(arguments) :]]
         self.surroundings.remember(self.surroundings.now())
         self.surroundings.define(find=self.binaries.get, missed=self._missed, ones=ONES)
-        text = launch_text(self.kinds, constants, self.site.keywords, several)
+        self.surroundings.define(**{f"constant{at}": one for at, one in enumerate(constants)})
+        several = torch.cuda.device_count() > 1
+        text = launch_text(self.kinds, self.site.typed, len(constants), several)
         launch = defined(text, self.surroundings.scope)
-        # Python looks `__getitem__` up in the type, so the object gets a type of its own.
-        body = {"__getitem__": MethodType(functools.partial, launch)}
-        self.__class__ = type("DirectKernel", (DirectKernel,), body)
-        launch(grid, *arguments, **named)
+        self.use(launch)
+        launch(grid, *arguments)
 
-    def _missed(
-        self,
-        key: Hashable | None,
-        grid: tuple[int, ...],
-        arguments: tuple[Any, ...],
-        named: dict[str, Any],
-    ) -> None:
+    def _missed(self, key: Hashable | None, grid: tuple[int, ...], *arguments: Any) -> None:
         """Let Triton launch; what it launched is kept by the key, where there is one."""
         before = self.surroundings.now()
-        made = [value() if type(value) is functools.partial else value for value in arguments]
-        compiled = self.kernel[grid](*made, **named)
+        made = [one() if type(one) is functools.partial else one for one in arguments]
+        compiled = self.kernel[grid](*made, **self.site.named)
         after = self.surroundings.now()
         if after is None or after != before:
             return
@@ -79,13 +70,12 @@ class DirectKernel:
 
 
 def is_direct(kernel: Any, site: Site) -> bool:
-    """Whether a launch passes first what is no constant, then constants and options by name."""
+    """Whether a launch passes first what is no constant, then all constants by name."""
     if not isinstance(kernel, JITFunction):
         return False
-    first, rest = kernel.params[: site.positional], kernel.params[site.positional :]
+    first, rest = kernel.params[: len(site.typed)], kernel.params[len(site.typed) :]
     return (
         not any(parameter.is_constexpr for parameter in first)
         and all(parameter.is_constexpr for parameter in rest)
-        and {parameter.name for parameter in rest} <= {*site.keywords}
-        and not any(not name or name.startswith(PREFIX) for name in site.keywords)
+        and {parameter.name for parameter in rest} <= {*site.named}
     )

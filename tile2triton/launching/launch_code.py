@@ -38,31 +38,30 @@ class Kind(enum.Enum):
 
 
 def launch_text(
-    kinds: Sequence[Kind], constants: Sequence[str], keywords: Sequence[str], several_gpus: bool
+    kinds: Sequence[Kind], typed: Sequence[bool], constants: int, several_gpus: bool
 ) -> str:
-    """`def launch(grid, arguments, keywords)`: look a binary up, and launch it.
+    """`def launch(grid, arguments)`: look a binary up, and launch it.
 
-    `constants` are those of the keywords that are parameters, in the kernel's order. A `$` begins
-    the names that are no keywords.
+    `typed` are arguments of a known type; there are so many `constants`. A `$` begins every name.
     """
     given = [f"$x{at}" for at in range(len(kinds))]
     maps = [f"$maps{at}" for at, kind in enumerate(kinds) if kind is Kind.DESCRIPTOR]
-    passed = _joined([*map(_passed, range(len(kinds)), kinds), *constants])
+    named = [f"$constant{at}" for at in range(constants)]
+    passed = _joined([*map(_passed, range(len(kinds)), kinds), *named])
     stream = f"$stream({'$device' if several_gpus else '0'})"
-    named = ", ".join(f"{key!r}: {key}" for key in keywords)
     lines = [
-        f"def launch({', '.join(('$grid', *given, *keywords))}):",
+        f"def launch({_joined(['$grid', *given])}):",
         "    $key = $found = None",
         "    try:",
         *(f"        {line}" for at, kind in enumerate(kinds) for line in _read(at, kind)),
         f"        if {' and '.join((*UNCHANGED, *_on_gpu(kinds)))}:",
         *(["            $device = $current_device()"] if several_gpus else []),
-        f"            $key = ({', '.join(_key(kinds, keywords, several_gpus))},)",
+        f"            $key = ({_joined(_key(kinds, typed, several_gpus))})",
         "            $found = $find($key)",
         "    except (AttributeError, RuntimeError, TypeError, ValueError):",
         "        pass",
         "    if $found is None:",
-        f"        return $missed($key, $grid, ({_joined(given)}), {{{named}}})",
+        f"        return $missed($key, $grid, {_joined(given)})",
         f"    {', '.join(('$run', '$head', *maps))} = $found",
         *(f"    {line}" for at, kind in enumerate(kinds) for line in _mapped(at, kind)),
         f"    $run(*$grid, *$ones[len($grid)], {stream}, *$head, {ARGUMENTS.format(passed)})",
@@ -94,14 +93,15 @@ def _on_gpu(kinds: Sequence[Kind]) -> list[str]:
     return [f"${name[kind]}{at}.is_cuda" for at, kind in enumerate(kinds) if kind in name]
 
 
-def _key(kinds: Sequence[Kind], keywords: Sequence[str], several_gpus: bool) -> list[str]:
+def _key(kinds: Sequence[Kind], typed: Sequence[bool], several_gpus: bool) -> list[str]:
     """What Triton compiles a kernel for, and what tells binaries of one kernel apart."""
     parts = ["$device"] if several_gpus else []
     pointers = []
     for at, kind in enumerate(kinds):
         match kind:
             case Kind.POINTER:
-                parts.append(f"$x{at}.dtype")
+                if not typed[at]:
+                    parts.append(f"$x{at}.dtype")
                 pointers.append(f"$p{at}")
             case Kind.DESCRIPTOR:
                 # Its address is always a multiple of 16.
@@ -115,7 +115,7 @@ def _key(kinds: Sequence[Kind], keywords: Sequence[str], several_gpus: bool) -> 
         # In most launches all are multiples of 16, which one test says.
         each = _joined([f"{pointer} & 15 == 0" for pointer in pointers])
         parts.append(f"({each}) if ({' | '.join(pointers)}) & 15 else 0")
-    return [*parts, *keywords]
+    return parts
 
 
 def _mapped(at: int, kind: Kind) -> list[str]:

@@ -1,48 +1,55 @@
 """An emitted launcher in a namespace of its own, in which its kernels are launched directly."""
 
+import ast
 import functools
-from collections import Counter
 from collections.abc import Callable
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
+from triton.runtime.errors import OutOfResources
+
 from .kernel import DirectKernel, is_direct
-from .sites import Site, sites_of
+from .surroundings import PREFIX
+from .tree import direct_tree
 
 Launcher = Callable[..., Any]
 
 
-def direct_launcher(module: ModuleType, text: str, name: str) -> Launcher:
-    """The launcher `name` of an emitted module, whose later launches cost less.
+def direct_launcher(
+    module: ModuleType,
+    text: str,
+    name: str,
+    otherwise: Launcher,
+    explain: Launcher,
+    shapes_are_known: bool = False,
+) -> Launcher | None:
+    """The launcher `name` of an emitted module for tensors on a GPU, at a lower cost for each call.
 
-    The module stays as it is: its functions call each other's kernels, and other tools launch them.
+    It leaves arguments that do not fit, or are elsewhere, to `otherwise`. `explain` gets an error
+    and the arguments, and may raise a better error. None where Triton is to launch. Where the
+    shapes and types are known to be those of a call before, it does not compare them again.
+
+    The module stays as it is: its kernels call each other, and other tools launch them.
     """
-    launcher: Launcher = getattr(module, name)
-    sites = sites_of(text, name)
-    kernels = {
-        site.kernel: DirectKernel(vars(module)[site.kernel], site)
-        for site in _of_one_form(sites.launches)
-        if is_direct(vars(module).get(site.kernel), site)
+    values = vars(module)
+    made = direct_tree(text, name, values, shapes_are_known)
+    if made is None or not all(is_direct(values[x.kernel], x) for x in made.sites.values()):
+        return None
+    namespace = {
+        **values,
+        f"{PREFIX}otherwise": otherwise,
+        f"{PREFIX}explain": explain,
+        f"{PREFIX}errors": (OutOfResources, RuntimeError, ValueError),
     }
-    if not kernels or not isinstance(launcher, FunctionType):
-        return launcher
-    namespace = {**vars(module), **kernels}
+    for stand_in, site in made.sites.items():
+        use = functools.partial(namespace.__setitem__, stand_in)
+        namespace[stand_in] = DirectKernel(values[site.kernel], site, use).first
     if "TensorDescriptor" in namespace:
-        if len(kernels) < len(sites.launches) or not sites.describes_plainly:
-            return launcher
+        if not made.is_whole:
+            return None
         # Making a descriptor takes 1.5 us. This keeps what it is made of, and calling it makes one.
-        namespace["TensorDescriptor"] = functools.partial(
-            functools.partial, vars(module)["TensorDescriptor"]
-        )
-    direct = FunctionType(
-        launcher.__code__, namespace, name, launcher.__defaults__, launcher.__closure__
-    )
-    # Where the tensors are on another GPU than the current one, the launcher calls itself.
-    namespace[name] = direct
-    return direct
-
-
-def _of_one_form(launches: tuple[Site, ...]) -> list[Site]:
-    """Those of kernels whose launches all pass their arguments in one form."""
-    count = Counter(site.kernel for site in launches)
-    return [site for site in launches if count[site.kernel] == 1]
+        describe = functools.partial(functools.partial, values["TensorDescriptor"])
+        namespace["TensorDescriptor"] = describe
+    # Where the tensors are on another GPU than the current one, the function calls itself.
+    exec(compile(ast.Module([made.function], []), str(module.__file__), "exec"), namespace)
+    return namespace[name]  # type: ignore[no-any-return]
