@@ -44,6 +44,7 @@ after:
 """  # noqa: E501
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rewrites.carried import Rule, rules_of
@@ -53,6 +54,7 @@ from rewrites.environment import Names
 from rewrites.errors import RewriteError, refuse
 from rewrites.facts import Facts
 from rewrites.hoist_first_values import Flow
+from rewrites.loop_ranges import KINDS, loop_ranges, written_name
 from rewrites.nodes import Blank, Comment
 from rewrites.quote import copy_tree, expr, literal, name, place, stmts
 from rewrites.tree import function_of, loop_kind, names_in, operator_call, walk
@@ -74,7 +76,7 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
     found = {
         block: loops
         for block in function.body
-        if isinstance(block, ast.With) and (loops := _loops(block, splits, facts))
+        if isinstance(block, ast.With) and (loops := loop_ranges(block, splits, facts))
     }
     if not found:
         raise _no_loop(function, splits, facts)
@@ -97,56 +99,11 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
     return tree
 
 
-def _loops(block: ast.With, splits: object, facts: Facts) -> list[ast.For]:
-    """The loops of a block that are meant: those of a name, those with stages, or all.
-
-    Several are ranges of one loop where each goes on with what the one before it carries.
-    """
-    assert isinstance(splits, dict)
-    kinds = ("Pipelined", "serial")
-    loops = [one for one in block.body if isinstance(one, ast.For) and loop_kind(one) in kinds]
-    wanted = {one for one in splits if one}
-    if wanted:
-        loops = [one for one in loops if _written(one.target, facts) in wanted]
-    else:
-        loops = [one for one in loops if loop_kind(one) == "Pipelined"] or loops
-    ranges = loops[:1]
-    for loop in loops[1:]:
-        body = block.body
-        between = body[body.index(ranges[-1]) + 1 : body.index(loop)]
-        if not _goes_on(loop, ranges, between, facts):
-            break
-        ranges.append(loop)
-    return ranges
-
-
-def _goes_on(loop: ast.For, ranges: list[ast.For], between: list[ast.stmt], facts: Facts) -> bool:
-    """Whether a loop does nothing but to go on with what others carry, as they left it."""
-    carried = _memory(set().union(*(changed_names(one, facts) for one in ranges)), facts)
-    used = set().union(*(names_in(one) for one in between if not _declares(one, facts)))
-    own = changed_names(loop, facts)
-    is_as_left = not _memory(used, facts) & carried and not own & facts.tensors.keys()
-    return is_as_left and bool(_memory(own, facts) & carried)
-
-
-def _memory(names: set[str], facts: Facts) -> set[str]:
-    """The tiles, by whatever name, and variables among names."""
-    tiles = {facts.tiles[one].storage for one in names if one in facts.tiles}
-    return tiles | {one for one in names if one in facts.variables}
-
-
-def _written(target: ast.expr, facts: Facts) -> str:
-    """What the user calls a loop's variable."""
-    assert isinstance(target, ast.Name)
-    return facts.written_names.get(target.id, target.id)
-
-
-def _no_loop(function: ast.FunctionDef, splits: object, facts: Facts) -> RewriteError:
-    assert isinstance(splits, dict)
+def _no_loop(function: ast.FunctionDef, splits: Mapping[str, int], facts: Facts) -> RewriteError:
     loops = [
-        _written(node.target, facts)
+        written_name(node.target, facts)
         for node in walk(function)
-        if isinstance(node, ast.For) and loop_kind(node) in ("Pipelined", "serial")
+        if isinstance(node, ast.For) and loop_kind(node) in KINDS
     ]
     (key, *_) = splits
     what = f"no loop over `{key}`" if key else "no T.Pipelined or T.serial loop"
@@ -288,10 +245,11 @@ class Split:
 
     def _refused(self, node: ast.AST, why: str) -> RewriteError:
         loop = self.loops[0]
+        counter = written_name(loop.target, self.facts)
         return refuse(
             node if hasattr(node, "lineno") else loop,
             "T2T941",
-            f"T.split cannot share out the loop over `{_written(loop.target, self.facts)}`: {why}",
+            f"T.split cannot share out the loop over `{counter}`: {why}",
             (),
             "sums and maxima of what the turns give by themselves can be shared out, and sums "
             "that are rescaled by exp2 or exp of such a maximum; or leave T.split out",
@@ -387,17 +345,6 @@ def _counters(block: ast.With) -> set[str]:
     loops = [node for node in walk(block) if isinstance(node, ast.For)]
     found = [loop.target for loop in loops if loop_kind(loop) == "Parallel"]
     return {name for target in found for name in names_in(target)}
-
-
-def _declares(statement: ast.stmt, facts: Facts) -> bool:
-    match statement:
-        case Comment() | Blank():
-            return True
-        case ast.Assign(value=ast.Call(func=ast.Attribute(attr=called))) if (
-            called in facts.operators
-        ):
-            return facts.operators[called].kind == "allocation"
-    return False
 
 
 def _declare(function: ast.FunctionDef, facts: Facts) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.kernels.decode_attention import decode_attention
 from tests.kernels.flash_attention import flash_attention
 from tests.kernels.gemm import gemm
 from tests.kernels.gemm_relu import gemm_relu
@@ -17,7 +18,7 @@ from tests.kernels.linear_attention import linear_attention
 from tests.kernels.norm import rms_norm
 from tests.kernels.softmax import softmax
 from tests.kernels.split_k_gemm import split_k_gemm
-from tile2triton import transpile
+from tile2triton import Schedule, transpile
 
 HERE = Path(__file__).parent / "golden"
 CUBE = {"M": 8192, "N": 8192, "K": 8192}
@@ -54,6 +55,11 @@ ALL = (
     Golden("attention_causal", flash_attention, HEADS, {"is_causal": True}),
     Golden("attention_full", flash_attention, HEADS),
     Golden("attention_ragged", flash_attention, {**HEADS, "seq_len": 1000}, {"layout": "bhsd"}),
+    Golden(
+        "decode_split",
+        decode_attention.scheduled(Schedule(split=8)),
+        {"batch": 16, "heads": 32, "dim": 128, "kv_len": 8192, "kv_heads": 8},
+    ),
     Golden("softmax", softmax, SQUARE),
     Golden("softmax_ragged", softmax, {"M": 1000, "N": 1000}, {"block_M": 4}),
     Golden("rms_norm", rms_norm, SQUARE),

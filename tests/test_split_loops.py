@@ -233,6 +233,57 @@ def test_a_return_ends_both_programs_of_a_tile(device: str) -> None:
     torch.testing.assert_close(y, wanted, rtol=1e-5, atol=1e-5)
 
 
+@tile2triton.kernel
+def attention_with_sinks(X, sinks):
+    """Rows that begin with a logit whose weight has no value, and rows that are not asked for."""
+    M, N = T.const("M, N")
+    X: T.Tensor((M, N), T.float32)
+    sinks: T.Tensor((M,), T.float32)
+    Y = T.empty((M,), T.float32)
+    top = T.empty((M,), T.float32)
+    seen = T.empty((M,), T.float32)
+    with T.Kernel(1, T.ceildiv(M, 8), 1, threads=32) as (_, by, _):
+        x = T.alloc_fragment((8, 16), T.float32)
+        first = T.alloc_shared((8, 1), T.float32)
+        column = T.reshape(first, (8,))
+        m = T.alloc_fragment((8, 1), T.float32)
+        before = T.alloc_fragment((8, 1), T.float32)
+        total = T.alloc_fragment((8,), T.float32)
+        weighted = T.alloc_fragment((8,), T.float32)
+        T.clear(weighted)
+        T.fill(total, 1)
+        T.copy(sinks[by * 8], column)
+        T.copy(column, seen[by * 8])
+        for i in T.Parallel(8):
+            m[i, 0] = first[i, 0]
+        for k in T.Pipelined(T.ceildiv(N, 16), num_stages=2):
+            T.copy(X[by * 8, k * 16], x)
+            for i, j in T.Parallel(8, 16):
+                valid = k * 16 + j < N
+                x[i, j] = T.if_then_else(valid, x[i, j] * first[i, 0], -T.infinity(T.float32))
+            T.copy(m, before)
+            T.reduce_max(x, m, dim=1, clear=False)
+            for i in T.Parallel(8):
+                total[i] *= T.exp(before[i, 0] - m[i, 0])
+                weighted[i] *= T.exp(before[i, 0] - m[i, 0])
+            for i, j in T.Parallel(8, 16):
+                x[i, j] = T.exp(x[i, j] - m[i, 0])
+            T.reduce_sum(x, total, dim=1, clear=False)
+            for i, j in T.Parallel(8, 16):
+                weighted[i] += x[i, j] * j
+        for i in T.Parallel(8):
+            if by * 8 + i < M:
+                top[by * 8 + i] = m[i, 0]
+                Y[by * 8 + i] = weighted[i] / total[i]
+    return Y, top, seen
+
+
+@pytest.mark.usefixtures("poisoned")
+def test_sums_that_begin_with_something_and_tiles_of_two_names(device: str) -> None:
+    x, sinks = torch.randn(13, 70, device=device), torch.randn(13, device=device)
+    same(attention_with_sinks, x, sinks)
+
+
 def step(carry: object, behind: object = None, first: float = 0.0) -> object:
     """A kernel whose loop does what `carry` says with an accumulator and what each turn loads."""
 

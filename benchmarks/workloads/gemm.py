@@ -1,4 +1,4 @@
-"""GEMM 8192³, A·B and A·Bᵀ, and a split-K GEMM that is deep and narrow."""
+"""GEMM 8192³, A·B and A·Bᵀ, of 16 rows, and a split-K GEMM that is deep and narrow."""
 
 from collections.abc import Callable
 from functools import partial
@@ -87,6 +87,43 @@ def gemm_workload(name: str, dtype: torch.dtype, transpose_b: bool) -> Workload:
     )
 
 
+FEW_ROWS = tuple(
+    {"BLOCK_M": 16, "BLOCK_N": n, "BLOCK_K": k, "num_warps": 4, "num_stages": stages}
+    for n, k, stages in ((32, 256, 4), (64, 128, 5), (64, 256, 4), (128, 128, 4))
+)
+
+
+def few_rows_workload(rows: int, size: int) -> Workload:
+    types = {"dtype": "bfloat16", "out_dtype": "bfloat16"}
+
+    def tile_program(inputs: Inputs, config: Config) -> Call:
+        return partial(configured(gemm, config), *inputs, transpose_B=True, **types)
+
+    def hand(kernel: Callable[..., Tensor], inputs: Inputs, config: Config) -> Call:
+        return partial(kernel, *inputs, True, GROUP_M=8, **config)
+
+    def torch_gemm(inputs: Inputs, config: Config) -> Call:
+        a, b = inputs
+        return partial(torch.matmul, a, b.T)
+
+    tiles = tuple(as_tile_program(config) for config in FEW_ROWS)
+    shared_out = tuple({**tile, "split": parts} for parts in (2, 4, 8) for tile in tiles)
+    return Workload(
+        name=f"gemm-m{rows}-bf16",
+        inputs=partial(random_matrices, torch.bfloat16, (rows, size), (size, size)),
+        reference=partial(in_fp32, transpose_b=True),
+        contestants=(
+            Contestant("tile2triton", "tile2triton", tile_program, (*tiles, *shared_out)),
+            Contestant("triton pointers", "triton", partial(hand, by_hand.gemm_pointers), FEW_ROWS),
+            Contestant("triton TMA", "triton", partial(hand, by_hand.gemm_tma), FEW_ROWS),
+            Contestant("cuBLAS", "torch", torch_gemm),
+        ),
+        work=2.0 * size * (size + 2 * rows),
+        unit="GB/s",
+        tolerance=5e-3,
+    )
+
+
 def split_k_workload(M: int, N: int, K: int) -> Workload:
     def zeroed(kernel: Callable[..., object], inputs: Inputs, config: Config) -> Call:
         a, b = inputs
@@ -131,5 +168,6 @@ WORKLOADS = (
     gemm_workload("gemm-nt-bf16", torch.bfloat16, transpose_b=True),
     gemm_workload("gemm-nn-fp16", torch.float16, transpose_b=False),
     gemm_workload("gemm-nt-fp16", torch.float16, transpose_b=True),
+    few_rows_workload(16, SIZE),
     split_k_workload(512, 512, 65536),
 )

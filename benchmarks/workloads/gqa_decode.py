@@ -16,11 +16,17 @@ from benchmarks.contest import (
 )
 from benchmarks.handwritten import gqa_decode as by_hand
 from benchmarks.tilelang_port import tilelang_version
+from tests.kernels.decode_attention import decode_attention
 from tests.kernels.gqa_decode import gqa_decode
 
 HEADS, KV_HEADS, DIM = 32, 8, 128
 SIZES = {"b1-8k": (1, 8192), "b16-8k": (16, 8192), "b64-4k": (64, 4096), "b1-128k": (1, 131072)}
 CONFIGS = tuple(as_tile_program(config) for config in by_hand.CONFIGS)
+# The same numbers of parts, of a program that says nothing of them.
+SHARED_OUT = tuple(
+    {("split" if name == "splits" else name): value for name, value in config.items()}
+    for config in CONFIGS
+)
 
 
 def inputs(batch: int, kv_len: int) -> Inputs:
@@ -43,6 +49,10 @@ def one_sequence(output: Tensor) -> Tensor:
 
 def tile_program(inputs: Inputs, config: Config) -> Call:
     return partial(configured(gqa_decode, config), *inputs)
+
+
+def shared_out(inputs: Inputs, config: Config) -> Call:
+    return partial(configured(decode_attention, config), *inputs)
 
 
 def hand(inputs: Inputs, config: Config) -> Call:
@@ -68,6 +78,7 @@ WORKLOADS = tuple(
         part=one_sequence,
         contestants=(
             Contestant("tile2triton", "tile2triton", tile_program, CONFIGS),
+            Contestant("tile2triton split", "tile2triton", shared_out, SHARED_OUT),
             Contestant("triton", "triton", hand, by_hand.CONFIGS),
             Contestant("torch", "torch", torch_attention),
             Contestant("tilelang", "tilelang", tilelang, CONFIGS),
