@@ -16,14 +16,18 @@ from benchmarks.handwritten import (
     block_scaled_gemm,
     dequantized_gemm,
     elementwise,
+    gated_delta_rule,
     gemm,
     gqa_decode,
     linear_attention,
     mamba2,
+    mla_decode,
+    reductions,
     retention,
     rows,
     selective_scan,
     split_k_gemm,
+    top_k,
 )
 from tests import oracles
 
@@ -90,6 +94,11 @@ def decoding() -> Iterator[tuple[str, Tensor, Tensor]]:
         q, (k, v) = random(2, heads, 32), random(2, 2, kv_len, kv_heads, 32)
         found = gqa_decode.gqa_decode(q, k, v, SPLITS=splits, BLOCK_N=32, **OPTIONS)
         yield "decoding", found, oracles.gqa_decode(q, k, v)
+    for kv_len, heads, splits in ((128, 32, 4), (75, 24, 8)):
+        queries, keys = random(2, heads, 48), random(2, kv_len, 48)
+        given = [one.contiguous() for x in (queries, keys) for one in x.split((32, 16), -1)]
+        found = mla_decode.mla_decode(*given, SPLITS=splits, BLOCK_H=16, BLOCK_N=32, **OPTIONS)
+        yield "latent attention", found, oracles.mla_decode(*given)
 
 
 def others() -> Iterator[tuple[str, Tensor, Tensor]]:
@@ -107,10 +116,35 @@ def others() -> Iterator[tuple[str, Tensor, Tensor]]:
     rate = torch.tensor([-0.05, -0.7])
     found = retention.retention(q, k, v, rate, CHUNK=16, BLOCK_V=32, **OPTIONS)
     yield "retention", found, oracles.retention(q, k, v, rate)
+    yield "row sum", reductions.row_sum(x, **rows_of), oracles.row_sum(x)
+    for length in (1024, 700):
+        flat = random(length)
+        found = reductions.full_sum(flat, 8, 64, num_warps=4, STAGES=2)
+        yield "full sum", found, oracles.full_sum(flat)
+    yield "copy", elementwise.copy(x, 64, num_warps=4), oracles.copy(x)
+    yield "add", elementwise.add(x, x, 64, num_warps=4), oracles.add(x, x)
+    for kernel in (top_k.by_turns, top_k.bitonic):
+        many = torch.randint(-9, 9, (13, 50)).float()
+        found = kernel(many, 6, **rows_of)
+        values, columns = oracles.top_k(many, 6)
+        yield "largest", found[0], values
+        yield "their columns", found[1], columns.double()
+    yield from delta_rule()
     yield from quantized()
     yield from scaled()
     yield from chunks()
     yield from scans()
+
+
+def delta_rule() -> Iterator[tuple[str, Tensor, Tensor]]:
+    for chunk, seq_len in ((16, 64), (32, 75)):
+        q, k, v = random(2, seq_len, 2, 32), random(2, seq_len, 2, 32), random(2, seq_len, 2, 64)
+        q, k = (torch.nn.functional.normalize(one.float(), dim=-1).half() for one in (q, k))
+        rates, beta = -0.3 * torch.rand(2, seq_len, 2), torch.rand(2, seq_len, 2)
+        given = (q, k, v, rates, beta)
+        found = gated_delta_rule.gated_delta_rule(*given, CHUNK=chunk, BLOCK_V=32, **OPTIONS)
+        # W and U are rounded on the way.
+        yield "delta rule", found, oracles.gated_delta_rule(*given)
 
 
 def quantized() -> Iterator[tuple[str, Tensor, Tensor]]:

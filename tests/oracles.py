@@ -163,3 +163,43 @@ def retention(q: Tensor, k: Tensor, v: Tensor, log2_decay: Tensor) -> Tensor:
     steps = torch.arange(q.shape[1], dtype=torch.float64)
     decay = torch.exp2(exact(log2_decay)[:, None, None] * (steps[:, None] - steps)).tril()
     return (queries @ keys.mT * decay @ values).transpose(1, 2)
+
+
+def gated_delta_rule(q: Tensor, k: Tensor, v: Tensor, log2_decay: Tensor, beta: Tensor) -> Tensor:
+    """(batch, seq_len, heads, dim) each, and numbers of tokens and heads; step by step."""
+    q, k, v, rates, beta = (exact(one) for one in (q, k, v, log2_decay, beta))
+    output = torch.zeros_like(v)
+    state = torch.zeros(*q[:, 0].shape, v.shape[-1], dtype=torch.float64)
+    for t in range(q.shape[1]):
+        state = state * torch.exp2(rates[:, t, :, None, None])
+        known = torch.einsum("bhk,bhkv->bhv", k[:, t], state)
+        added = beta[:, t, :, None] * (v[:, t] - known)
+        state = state + k[:, t, :, :, None] * added[:, :, None, :]
+        output[:, t] = torch.einsum("bhk,bhkv->bhv", q[:, t], state)
+    return output
+
+
+def mla_decode(q: Tensor, q_rope: Tensor, kv: Tensor, k_rope: Tensor) -> Tensor:
+    """One token's queries of many heads, (batch, heads, dim), for keys of one head."""
+    query = torch.cat((exact(q), exact(q_rope)), -1)
+    key = torch.cat((exact(kv), exact(k_rope)), -1)
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    return scores.softmax(-1) @ exact(kv)
+
+
+def row_sum(x: Tensor) -> Tensor:
+    return exact(x).sum(-1)
+
+
+def full_sum(x: Tensor) -> Tensor:
+    return exact(x).sum().reshape(1)
+
+
+def copy(x: Tensor) -> Tensor:
+    return exact(x)
+
+
+def top_k(x: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """The first of equal numbers comes first."""
+    order = torch.sort(exact(x), dim=-1, descending=True, stable=True)
+    return order.values[:, :k], order.indices[:, :k]

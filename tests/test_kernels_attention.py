@@ -74,7 +74,7 @@ def decode_case(dtype: str, kv_len: int, heads: int, kv_heads: int, splits: int)
         oracles.gqa_decode,
         ((BATCH, heads, DIM), cache, cache),
         dtype,
-        parameters={"splits": splits, "block_N": 32, "threads": 128},
+        parameters={"dim": DIM, "splits": splits, "block_N": 32, "threads": 128},
     )
 
 

@@ -8,7 +8,7 @@ from tests.kernel_case import TOLERANCES
 from tests.kernels.attention_backward import attention_backward
 from tile2triton import transpile
 
-TILE = {"block_M": 16, "block_N": 32, "threads": 128}
+TILE = {"dim": 32, "block_M": 16, "block_N": 32, "threads": 128}
 CASES = [
     ("float16", 64, False),
     ("float16", 75, True),

@@ -1,4 +1,4 @@
-"""Mamba-2's chunk kernels and GEMMs of quantized weights against the oracles."""
+"""Mamba-2's chunk kernels, latent attention and GEMMs of quantized weights against the oracles."""
 
 import pytest
 
@@ -8,6 +8,7 @@ from tests.kernels.block_scaled_gemm import block_scaled_gemm
 from tests.kernels.chunk_scan import chunk_scan
 from tests.kernels.chunk_state import chunk_state
 from tests.kernels.dequantized_gemm import dequantized_gemm
+from tests.kernels.mla_decode import mla_decode
 
 BATCH, CHUNKS, CHUNK, HEADS, STATE = 2, 2, 32, 4, 32
 # The whole of both chunks, and a last one that is cut off.
@@ -74,7 +75,21 @@ def block_scaled_case(M: int, N: int, K: int) -> Case:
     )
 
 
+def latent_case(dtype: str, kv_len: int, heads: int, splits: int) -> Case:
+    return Case(
+        f"mla-{dtype}-{kv_len}-{heads}-{splits}",
+        mla_decode,
+        oracles.mla_decode,
+        ((BATCH, heads, 32), (BATCH, heads, 16), (BATCH, kv_len, 32), (BATCH, kv_len, 16)),
+        dtype,
+        parameters={"dim": 32, "dim_rope": 16, "splits": splits, "block_H": 16, "block_N": 32},
+    )
+
+
 CASES = (
+    latent_case("float16", 128, 32, 4),
+    # Programs with nothing to do, and a ragged number of heads.
+    latent_case("bfloat16", 75, 24, 8),
     *(
         case(dtype, seq_len, groups, dim)
         for case in (scan_case, state_case)

@@ -1,4 +1,4 @@
-"""Bias and GELU by hand: two-dimensional tiles, so that the bias is read once a tile row."""
+"""Work on elements by hand: bias and GELU in tiles, which read the bias once a row; add; copy."""
 
 import torch
 import triton
@@ -17,6 +17,11 @@ CONFIGS = tuple(
         (8, 512, 8),
         (8, 1024, 8),
     )
+)
+
+FLAT_CONFIGS = tuple(
+    {"BLOCK": block, "num_warps": warps}
+    for block, warps in ((1024, 4), (2048, 4), (4096, 4), (4096, 8), (8192, 4), (8192, 8))
 )
 
 
@@ -39,3 +44,32 @@ def bias_gelu(x: Tensor, bias: Tensor, BLOCK_M: int, BLOCK_N: int, num_warps: in
     grid = (triton.cdiv(N, BLOCK_N), triton.cdiv(M, BLOCK_M))
     bias_gelu_kernel[grid](x, bias, y, M, N, BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, num_warps=num_warps)
     return y
+
+
+@triton.jit
+def copy_kernel(x_ptr, y_ptr, N, BLOCK: tl.constexpr):
+    places = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + places, mask=places < N)
+    tl.store(y_ptr + places, x, mask=places < N)
+
+
+def copy(x: Tensor, BLOCK: int, num_warps: int) -> Tensor:
+    y = torch.empty_like(x)
+    copy_kernel[(triton.cdiv(x.numel(), BLOCK),)](x, y, x.numel(), BLOCK=BLOCK, num_warps=num_warps)
+    return y
+
+
+@triton.jit
+def add_kernel(a_ptr, b_ptr, c_ptr, N, BLOCK: tl.constexpr):
+    places = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(a_ptr + places, mask=places < N)
+    b = tl.load(b_ptr + places, mask=places < N)
+    tl.store(c_ptr + places, a + b, mask=places < N)
+
+
+def add(a: Tensor, b: Tensor, BLOCK: int, num_warps: int) -> Tensor:
+    c = torch.empty_like(a)
+    add_kernel[(triton.cdiv(a.numel(), BLOCK),)](
+        a, b, c, a.numel(), BLOCK=BLOCK, num_warps=num_warps
+    )
+    return c

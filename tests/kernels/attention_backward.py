@@ -15,13 +15,14 @@ def attention_backward(
     dO,
     lse,
     is_causal=False,
+    dim=128,
     block_M=64,
     block_N=128,
     num_stages=2,
     threads=256,
     dtype=T.float16,
 ):
-    batch, heads, seq_len, dim = T.const("batch, heads, seq_len, dim")
+    batch, heads, seq_len = T.const("batch, heads, seq_len")
     Q: T.Tensor((batch, heads, seq_len, dim), dtype)
     K: T.Tensor((batch, heads, seq_len, dim), dtype)
     V: T.Tensor((batch, heads, seq_len, dim), dtype)

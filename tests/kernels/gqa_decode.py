@@ -9,6 +9,7 @@ def gqa_decode(
     Q,
     K,
     V,
+    dim=128,
     splits=8,
     block_H=16,
     block_N=64,
@@ -16,7 +17,7 @@ def gqa_decode(
     threads=128,
     dtype=T.float16,
 ):
-    batch, heads, dim, kv_len, kv_heads = T.const("batch, heads, dim, kv_len, kv_heads")
+    batch, heads, kv_len, kv_heads = T.const("batch, heads, kv_len, kv_heads")
     Q: T.Tensor((batch, heads, dim), dtype)
     K: T.Tensor((batch, kv_len, kv_heads, dim), dtype)
     V: T.Tensor((batch, kv_len, kv_heads, dim), dtype)
