@@ -38,9 +38,14 @@ def main() -> None:
     torch.manual_seed(0)
     # The persistent kernel asks how many processors there are: three, so that each has work twice.
     torch.cuda.get_device_properties = lambda _: SimpleNamespace(multi_processor_count=3)
-    for name, found, expected in (*gemms(), *attentions(), *backward(), *decoding(), *others()):
+    for name, found, expected in every():
         error = ((found.double() - expected).norm() / expected.norm()).item()
         assert error < 5e-4, f"{name}: relative error {error:.1e}"
+
+
+def every() -> Iterator[tuple[str, Tensor, Tensor]]:
+    for part in (gemms, attentions, grouped, backward, decoding, others):
+        yield from part()
 
 
 def random(*shape: int) -> Tensor:
@@ -77,6 +82,19 @@ def attentions() -> Iterator[tuple[str, Tensor, Tensor]]:
                 yield "TMA", attention.attention_tma(*call, **config), expected
                 found = attention_pointers.attention_pointers(*call, **config)
                 yield "pointers", found, expected
+
+
+def grouped() -> Iterator[tuple[str, Tensor, Tensor]]:
+    config = {"BLOCK_M": 32, "BLOCK_N": 32, **OPTIONS}
+    for layout, at in (("bshd", 2), ("bhsd", 1)):
+        q, k, v = (
+            random(*((2, 43, heads, 32) if layout == "bshd" else (2, heads, 43, 32)))
+            for heads in (4, 2, 2)
+        )
+        wide = (one.repeat_interleave(2, at) for one in (k, v))
+        expected = oracles.flash_attention(q, *wide, True, layout)
+        for kernel in (attention.attention_tma, attention.attention_rotated):
+            yield "grouped queries", kernel(q, k, v, True, layout, **config), expected
 
 
 def backward() -> Iterator[tuple[str, Tensor, Tensor]]:

@@ -7,6 +7,7 @@ from tests import oracles
 from tests.kernel_case import TOLERANCES, Case
 from tests.kernels.flash_attention import flash_attention
 from tests.kernels.flash_attention_overlapped import flash_attention_overlapped
+from tests.kernels.gqa_attention import gqa_attention
 from tests.kernels.gqa_decode import gqa_decode
 from tests.kernels.linear_attention import linear_attention
 from tests.kernels.retention import retention
@@ -66,6 +67,20 @@ def linear_case(dtype: str, seq_len: int) -> Case:
     )
 
 
+def grouped_case(dtype: str, seq_len: int, is_causal: bool, kv_heads: int) -> Case:
+    keys = (BATCH, seq_len, kv_heads, DIM)
+    return Case(
+        f"grouped-{dtype}-{seq_len}-{'causal' if is_causal else 'full'}",
+        gqa_attention,
+        lambda q, k, v: oracles.flash_attention(
+            q, *(one.repeat_interleave(4 // kv_heads, 2) for one in (k, v)), is_causal
+        ),
+        ((BATCH, seq_len, 4, DIM), keys, keys),
+        dtype,
+        parameters={"dim": DIM, "is_causal": is_causal, "block_M": 32, "block_N": 16},
+    )
+
+
 def decode_case(dtype: str, kv_len: int, heads: int, kv_heads: int, splits: int) -> Case:
     cache = (BATCH, kv_len, kv_heads, DIM)
     return Case(
@@ -79,6 +94,9 @@ def decode_case(dtype: str, kv_len: int, heads: int, kv_heads: int, splits: int)
 
 
 CASES = (
+    grouped_case("float16", 64, True, 2),
+    grouped_case("float16", 75, False, 1),
+    grouped_case("bfloat16", 43, True, 2),
     decode_case("float16", 128, 16, 2, 4),
     # Programs with nothing to do, heads that are no group, ragged lengths.
     decode_case("float16", 75, 6, 3, 8),

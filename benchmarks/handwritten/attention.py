@@ -77,6 +77,7 @@ def attention_kernel(
     heads,
     seq_len,
     scale,
+    GROUP: tl.constexpr,
     BSHD: tl.constexpr,
     CAUSAL: tl.constexpr,
     RAGGED: tl.constexpr,
@@ -85,10 +86,15 @@ def attention_kernel(
     DIM: tl.constexpr,
 ):
     batch = tl.program_id(2)
-    column = tl.program_id(1) * DIM
+    head = tl.program_id(1)
+    column = head * DIM
+    kv_batch = batch
+    kv_column = head // GROUP * DIM
     if not BSHD:
-        batch = tl.program_id(2) * heads + tl.program_id(1)
+        kv_batch = batch * (heads // GROUP) + head // GROUP
+        batch = batch * heads + head
         column = 0
+        kv_column = 0
     first_row = tl.program_id(0) * BLOCK_M
     if CAUSAL:
         # The last rows have the most work and go first.
@@ -110,8 +116,8 @@ def attention_kernel(
         q,
         k_desc,
         v_desc,
-        batch,
-        column,
+        kv_batch,
+        kv_column,
         first_row,
         0,
         whole,
@@ -131,8 +137,8 @@ def attention_kernel(
             q,
             k_desc,
             v_desc,
-            batch,
-            column,
+            kv_batch,
+            kv_column,
             first_row,
             whole,
             stop,
@@ -157,6 +163,7 @@ def rotated_kernel(
     heads,
     seq_len,
     scale,
+    GROUP: tl.constexpr,
     BSHD: tl.constexpr,
     CAUSAL: tl.constexpr,
     RAGGED: tl.constexpr,
@@ -166,17 +173,22 @@ def rotated_kernel(
 ):
     tl.static_assert(BLOCK_M == BLOCK_N)
     batch = tl.program_id(2)
-    column = tl.program_id(1) * DIM
+    head = tl.program_id(1)
+    column = head * DIM
+    kv_batch = batch
+    kv_column = head // GROUP * DIM
     if not BSHD:
-        batch = tl.program_id(2) * heads + tl.program_id(1)
+        kv_batch = batch * (heads // GROUP) + head // GROUP
+        batch = batch * heads + head
         column = 0
+        kv_column = 0
     first_row = tl.program_id(0) * BLOCK_M
     if CAUSAL:
         first_row = (tl.num_programs(0) - 1 - tl.program_id(0)) * BLOCK_M
     q = q_desc.load([batch, first_row, column]).reshape(BLOCK_M, DIM)
     # The block that needs a mask comes first; the loop then walks down to block 0.
     last = first_row if CAUSAL else (seq_len - 1) // BLOCK_N * BLOCK_N
-    k = k_desc.load([batch, last, column]).reshape(BLOCK_N, DIM)
+    k = k_desc.load([kv_batch, last, kv_column]).reshape(BLOCK_N, DIM)
     scores = tl.dot(q, k.T)
     columns = last + tl.arange(0, BLOCK_N)
     if CAUSAL:
@@ -191,9 +203,9 @@ def rotated_kernel(
     # The next Q Kᵀ is issued before this P V, so that the tensor cores work during the softmax.
     for done in tl.range(0, last, BLOCK_N):
         first = last - done
-        k = k_desc.load([batch, first - BLOCK_N, column]).reshape(BLOCK_N, DIM)
+        k = k_desc.load([kv_batch, first - BLOCK_N, kv_column]).reshape(BLOCK_N, DIM)
         scores = tl.dot(q, k.T)
-        v = v_desc.load([batch, first, column]).reshape(BLOCK_N, DIM)
+        v = v_desc.load([kv_batch, first, kv_column]).reshape(BLOCK_N, DIM)
         acc = tl.dot(weights.to(v.dtype), v, acc)
         new_max = tl.maximum(row_max, tl.max(scores, 1) * scale)
         weights = tl.exp2(scores * scale - new_max[:, None])
@@ -201,7 +213,7 @@ def rotated_kernel(
         row_sum = row_sum * rescale + tl.sum(weights, 1)
         acc = acc * rescale[:, None]
         row_max = new_max
-    v = v_desc.load([batch, 0, column]).reshape(BLOCK_N, DIM)
+    v = v_desc.load([kv_batch, 0, kv_column]).reshape(BLOCK_N, DIM)
     acc = tl.dot(weights.to(v.dtype), v, acc)
     o = (acc / row_sum[:, None]).to(o_desc.dtype)
     o_desc.store([batch, first_row, column], o.reshape(1, BLOCK_M, DIM))
@@ -221,8 +233,9 @@ def launch(
     bshd = layout == "bshd"
     dim = q.shape[3]
     batches, seq_len, heads = q.shape[:3] if bshd else (q.shape[0], q.shape[2], q.shape[1])
+    kv_heads = k.shape[2] if bshd else k.shape[1]
     # A block must not run on into the next sequence: the rows are a dimension of their own.
-    view = (batches, seq_len, heads * dim) if bshd else (batches * heads, seq_len, dim)
+    view = (batches, seq_len, -1) if bshd else (-1, seq_len, dim)
     o = torch.empty_like(q)
     kernel[(triton.cdiv(seq_len, BLOCK_M), heads, batches)](
         TensorDescriptor.from_tensor(q.view(view), [1, BLOCK_M, dim]),
@@ -232,6 +245,7 @@ def launch(
         heads,
         seq_len,
         dim**-0.5 * LOG2E,
+        GROUP=heads // kv_heads,
         BSHD=bshd,
         CAUSAL=is_causal,
         RAGGED=seq_len % BLOCK_N != 0,
