@@ -41,7 +41,8 @@ class Workload:
     `work` is the number of operations or bytes of one call, `unit` what it is shown in. The
     reference may cover a part of the output only: `part` takes the same part of a contestant's.
     `tolerance` bounds the relative error in the Frobenius norm. `ceiling` is what bounds the rate:
-    a type of factors, or memory (`roofline.py`); sums in any order are not `is_repeatable`.
+    a type of factors, or memory (`roofline.py`); sums in any order are not `is_repeatable`. What
+    `is_small` may take longer to launch than to run: it is measured in a CUDA graph, too.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Workload:
     part: Callable[..., Tensor] = whole
     ceiling: str = ""
     is_repeatable: bool = True
+    is_small: bool = False
 
     @property
     def bound(self) -> str:
@@ -73,6 +75,7 @@ def as_tile_program(config: Config) -> Config:
     """A hand-written kernel's configuration in the words of the tile programs."""
     words = {"BLOCK_M": "block_M", "BLOCK_N": "block_N", "BLOCK_K": "block_K", "ROWS": "block_M"}
     words |= {"CHUNK": "chunk", "BLOCK_V": "block_V", "SPLIT_K": "split_k", "SPLITS": "splits"}
+    words["BLOCK_H"] = "block_H"
     result = {
         words.get(name, name): value
         for name, value in config.items()

@@ -3,13 +3,15 @@
     python -m benchmarks.run                      the workloads that the project promises speed for
     python -m benchmarks.run gemm softmax         all workloads with one of these words in the name
     python -m benchmarks.run all --json out.json
+    python -m benchmarks.run gemm --tune          search all configurations, keep the fastest
     python -m benchmarks.plot out.json out.png    a picture of it
 
-Every contestant gets the same list of configurations; each configuration first runs once in a
-process of its own with a time limit, which also fills Triton's cache. Then, a workload at a time:
-correctness on fresh random data, a short measurement of each configuration, the same bits in
-repeated runs, and the medians of the best ones in rounds. Shown are rates, how much they are of the
-chip's most, and ratios of speed to the fastest hand-written Triton of the same run.
+Every contestant gets the same list of configurations, or of these the ones that `best.json` says
+were the fastest on this chip; each configuration first runs once in a process of its own with a
+time limit, which also fills Triton's cache. Then, a workload at a time: correctness on fresh random
+data, a short measurement of each configuration, the same bits in repeated runs, and the medians of
+the best ones in rounds, of small kernels as launched and in a CUDA graph. Shown are rates, how much
+they are of the chip's most, and ratios of speed to the fastest hand-written Triton of the same run.
 """
 
 import argparse
@@ -22,21 +24,23 @@ import statistics
 import sys
 import time
 from collections import defaultdict
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 import triton
 
+from benchmarks import best
 from benchmarks.contest import Config, Workload
 from benchmarks.measure import Row, first_run, measure
 from benchmarks.pool import Outcome, Task, run_all
 from benchmarks.roofline import part_of_peak
 from benchmarks.workloads import MUST, WORKLOADS
 
-COMPILE_LIMIT = 90.0
-MEASURE_LIMIT = 120.0
+COMPILE_LIMIT = 120.0
+MEASURE_LIMIT = 180.0
 
 
 def main() -> int:
@@ -49,20 +53,19 @@ def main() -> int:
         print(f"no workload of that name; there are: {', '.join(WORKLOADS)}", file=sys.stderr)
         return 2
     began = time.monotonic()
-    running, failures = first_runs(workloads, kinds(arguments.tilelang))
+    known = {} if arguments.tune else best.load(arguments.best).get(gpu(), {})
+    running, failures = first_runs(workloads, kinds(arguments.tilelang), known)
     print(f"{len(running)} workloads compiled in {time.monotonic() - began:.0f} s", flush=True)
-    tasks = [
-        Task(name, measure, (name, configs, arguments.quick), MEASURE_LIMIT)
-        for name, configs in running.items()
-    ]
     report = []
-    for outcome in run_all(tasks, processes=1):
+    for outcome in measured(running, arguments.quick):
         entry = summary(WORKLOADS[str(outcome.key)], outcome)
         report.append(entry)
         print(table(entry), flush=True)
     for failure in failures:
         print("failed: {workload}, {contestant} {config}: {error}".format(**failure))
     print(f"in all {time.monotonic() - began:.0f} s")
+    if arguments.tune:
+        best.save(arguments.best, gpu(), report)
     if arguments.json:
         result = {"machine": machine(), "workloads": report, "failures": failures}
         arguments.json.write_text(json.dumps(result, indent=1) + "\n")
@@ -78,6 +81,12 @@ def parse() -> argparse.Namespace:
     parser.add_argument("names", nargs="*", help="words in the names of workloads, or `all`")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write all figures to a file")
     parser.add_argument("--quick", action="store_true", help="one short round only")
+    parser.add_argument(
+        "--tune",
+        action="store_true",
+        help="try all configurations, and write the fastest to --best",
+    )
+    parser.add_argument("--best", type=Path, default=best.FILE, metavar="FILE", help="(best.json)")
     parser.add_argument("--tilelang", action="store_true", help="with TileLang, if it is installed")
     return parser.parse_args()
 
@@ -98,7 +107,7 @@ def kinds(tilelang: bool) -> set[str]:
 
 
 def first_runs(
-    workloads: list[Workload], kinds: set[str]
+    workloads: list[Workload], kinds: set[str], known: dict[str, dict[str, list[Config]]]
 ) -> tuple[dict[str, dict[str, list[Config]]], list[dict[str, Any]]]:
     """The configurations that run, by workload and contestant, and the failures."""
     arguments = [
@@ -106,7 +115,9 @@ def first_runs(
         for workload in workloads
         for contestant in workload.contestants
         if contestant.kind in kinds
-        for config in contestant.configs
+        for config in best.narrowed(
+            contestant.configs, known.get(workload.name, {}).get(contestant.name, [])
+        )
     ]
     tasks = [Task(index, first_run, row, COMPILE_LIMIT) for index, row in enumerate(arguments)]
     outcomes = run_all(tasks, processes=min(16, os.cpu_count() or 1))
@@ -122,21 +133,40 @@ def first_runs(
     return {name: dict(contestants) for name, contestants in running.items()}, failures
 
 
+def measured(running: dict[str, dict[str, list[Config]]], quick: bool) -> Iterator[Outcome]:
+    """What measuring each workload gave; without TileLang where it fails with it.
+
+    TileLang's kernels run in the same process as the others, lest they see another chip's clock.
+    """
+    tasks = [
+        Task(name, measure, (name, configs, quick), MEASURE_LIMIT)
+        for name, configs in running.items()
+    ]
+    for outcome in run_all(tasks, processes=1):
+        name = str(outcome.key)
+        others = {one: found for one, found in running[name].items() if one != "tilelang"}
+        if not outcome.error or len(others) == len(running[name]):
+            yield outcome
+            continue
+        again = Task(name, measure, (name, others, quick), MEASURE_LIMIT)
+        (without,) = run_all([again], processes=1)
+        lost = Row("tilelang", "tilelang", excluded=f"with it: {outcome.error}")
+        yield replace(without, value=[*(without.value or []), lost])
+
+
 def summary(workload: Workload, outcome: Outcome) -> dict[str, Any]:
     """The rows of one workload, fastest first, with ratios to the best Triton by hand."""
     rows: list[Row] = outcome.value or []
     hand = [row for row in rows if row.kind == "triton" and row.milliseconds]
-    best = min(hand, key=lambda row: row.median, default=None)
     entries = []
     for row in sorted(rows, key=lambda row: row.median if row.milliseconds else float("inf")):
         entry = asdict(row)
         if row.milliseconds:
-            entry["median"] = row.median
-            entry["rate"] = workload.rate(row.median)
-            entry["of peak"] = part_of_peak(entry["rate"], workload.bound, gpu())
-            if best:
-                pairs = zip(best.milliseconds, row.milliseconds, strict=True)
-                entry["ratio"] = statistics.median(b / own for b, own in pairs)
+            by_hand = [one.milliseconds for one in hand]
+            entry |= figures(workload, row.milliseconds, by_hand)
+        if row.graph:
+            by_hand = [one.graph for one in hand if one.graph]
+            entry["in graph"] = figures(workload, row.graph, by_hand)
         entries.append(entry)
     return {
         "workload": workload.name,
@@ -146,19 +176,38 @@ def summary(workload: Workload, outcome: Outcome) -> dict[str, Any]:
     }
 
 
+def figures(workload: Workload, times: list[float], by_hand: list[list[float]]) -> dict[str, Any]:
+    """The median of a contestant's rounds, its rate, and its ratio to the best Triton by hand."""
+    median = statistics.median(times)
+    rate = workload.rate(median)
+    peak = part_of_peak(rate, workload.bound, gpu())
+    found = {"median": median, "rate": rate, "of peak": peak}
+    if by_hand:
+        fastest = min(by_hand, key=statistics.median)
+        found["ratio"] = statistics.median(b / own for b, own in zip(fastest, times, strict=True))
+    return found
+
+
 def table(entry: dict[str, Any]) -> str:
     lines = [f"\n{entry['workload']} [{entry['unit']}] {entry['failed']}"]
     for row in entry["rows"]:
         config = " ".join(f"{name}={value}" for name, value in row["config"].items())
         if row["excluded"]:
-            lines.append(f"  {row['contestant']:18} excluded: {row['excluded']}  {config}")
+            lines.append(f"  {row['contestant']:22} excluded: {row['excluded']}  {config}")
             continue
-        ratio = f"{row['ratio']:6.3f}" if "ratio" in row else "     -"
-        peak = "" if row.get("of peak") is None else f" {100 * row['of peak']:3.0f} %"
-        figures = f"{row['median']:9.4f} ms {row['rate']:8.1f}{peak} {ratio}"
-        figures += f"  error {row['error']:.1e}"
-        lines.append(f"  {row['contestant']:18}{figures}  {config}")
+        said = in_words(row)
+        if "in graph" in row:
+            said += f" | graph{in_words(row['in graph'])}"
+        said += f"  error {row['error']:.1e}"
+        lines.append(f"  {row['contestant']:22}{said}  {config}")
     return "\n".join(lines)
+
+
+def in_words(found: dict[str, Any]) -> str:
+    """A time, its rate, how much that is of the chip's most, and its ratio."""
+    ratio = f"{found['ratio']:6.3f}" if "ratio" in found else "     -"
+    peak = "" if found["of peak"] is None else f" {100 * found['of peak']:3.0f} %"
+    return f"{found['median']:9.4f} ms {found['rate']:8.1f}{peak} {ratio}"
 
 
 def gpu() -> str:

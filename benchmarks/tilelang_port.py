@@ -1,6 +1,8 @@
 """The tile programs of `tests/kernels` as TileLang runs them: the same text, another import."""
 
+import hashlib
 import importlib.util
+import os
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -14,13 +16,20 @@ REPLACEMENTS = (("tile2triton.kernel", "tilelang.jit"), ("tile2triton", "tilelan
 def tilelang_version(name: str) -> ModuleType:
     """The module `tests/kernels/<name>.py` with TileLang in the place of tile2triton.
 
-    TileLang reads the source of a kernel again, so the text goes to a file that stays.
+    TileLang reads the source of a kernel again, so the text goes to a file that stays, always the
+    same one: what is compiled is found again by later processes.
     """
     text = (KERNELS / f"{name}.py").read_text()
     for ours, theirs in REPLACEMENTS:
         text = text.replace(ours, theirs)
-    path = Path(tempfile.mkdtemp(prefix="tilelang_port_")) / f"{name}.py"
-    path.write_text(text)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    path = Path(tempfile.gettempdir()) / f"tilelang_port_{os.getuid()}" / digest / f"{name}.py"
+    if not path.exists():
+        # Several processes may want it at once: a file that is there is whole.
+        path.parent.mkdir(parents=True, exist_ok=True)
+        own = path.with_suffix(f".{os.getpid()}")
+        own.write_text(text)
+        own.replace(path)
     spec = importlib.util.spec_from_file_location(f"tilelang_port_{name}", path)
     assert spec is not None, path
     assert spec.loader is not None, path

@@ -123,6 +123,8 @@ def others() -> Iterator[tuple[str, Tensor, Tensor]]:
     x, w, bias = random(33, 100), random(100), random(100)
     rows_of = {"ROWS": 2, "num_warps": 4}
     yield "softmax", rows.softmax(x, **rows_of), oracles.softmax(x)
+    found = rows.softmax_online(x, BLOCK=32, num_warps=4, STAGES=2)
+    yield "online softmax", found, oracles.softmax(x)
     yield "RMS norm", rows.rms_norm(x, w, 1e-6, **rows_of), oracles.rms_norm(x, w)
     found = rows.layer_norm(x, w, bias, 1e-5, **rows_of)
     yield "layer norm", found, oracles.layer_norm(x, w, bias)

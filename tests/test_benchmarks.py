@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 import torch
 import triton
 
-from benchmarks import measure, run
+from benchmarks import best, measure, run
 from benchmarks.contest import Call, Config, Contestant, Inputs, Workload
 from benchmarks.count_lines import PAIRS, TILES, TRITON, count
 from benchmarks.plot import bars
@@ -32,6 +33,12 @@ def test_a_tile_program_is_shorter_than_triton_by_hand(pair) -> None:
     tile = count(TILES / f"{pair.tile_file}.py", pair.tile_functions)
     hand = count(TRITON / f"{pair.hand_file}.py", pair.hand_functions)
     assert tile / hand <= pair.limit
+
+
+def test_lines_in_another_file_are_counted(tmp_path) -> None:
+    (tmp_path / "one.py").write_text("def f():\n    return 1\n")
+    (tmp_path / "two.py").write_text("def f():\n    return 2\n\n\ndef g():\n    return f()\n")
+    assert count(tmp_path / "two.py", ("g", "one.f")) == 4
 
 
 def test_lines_without_code_are_not_counted(tmp_path) -> None:
@@ -193,6 +200,78 @@ def test_rates_are_a_part_of_what_the_chip_can_do(monkeypatch) -> None:
     assert bars(report) == [("doubling", "triton", 1.0), ("doubling", "torch", 0.5)]
 
 
+def test_what_runs_from_a_graph_has_a_ratio_of_its_own() -> None:
+    rows = [
+        measure.Row("few", "triton", {}, 1e-4, [4.0, 4.0, 4.0], [2.0, 2.0, 2.0]),
+        measure.Row("many", "triton", {}, 1e-4, [5.0, 5.0, 5.0], [1.0, 1.0, 1.0]),
+        measure.Row("tile2triton", "tile2triton", {}, 1e-4, [2.0, 2.0, 2.0], [1.25, 1.25, 1.25]),
+        measure.Row("torch", "torch", {}, 1e-4, [8.0, 8.0, 8.0]),
+    ]
+    entry = run.summary(fake_workload(), Outcome("doubling", rows))
+    found = {row["contestant"]: row.get("in graph", {}).get("ratio") for row in entry["rows"]}
+    assert found == {"few": 0.5, "many": 1.0, "tile2triton": 0.8, "torch": None}
+    line = run.table(entry).splitlines()[2]
+    assert "2.0000 ms    500.0  2.000 | graph   1.2500 ms    800.0  0.800" in line
+    assert bars({"workloads": [entry]}) == [
+        ("doubling", "tile2triton", 2.0),
+        ("doubling", "triton", 1.0),
+        ("doubling", "torch", 0.5),
+        ("doubling, in a graph", "tile2triton", 0.8),
+        ("doubling, in a graph", "triton", 1.0),
+    ]
+
+
+def test_a_failing_graph_leaves_the_times_as_launched(monkeypatch) -> None:
+    monkeypatch.setattr(measure, "in_graph", lambda call: None)
+    monkeypatch.setattr(measure, "do_bench", lambda call, **_: 1.0)
+    workload = dataclasses.replace(fake_workload(scaled_by(2.0)), is_small=True)
+    monkeypatch.setitem(measure.WORKLOADS, "doubling", workload)
+    (row,) = measure.measure("doubling", {"times 2.0": [{"milliseconds": 1}]}, quick=True)
+    assert (row.milliseconds, row.graph, row.excluded) == ([1.0], [], "")
+
+
+def test_a_graph_with_another_result_is_excluded(monkeypatch) -> None:
+    monkeypatch.setattr(measure, "in_graph", lambda call: lambda: call() * float("nan"))
+    workload = dataclasses.replace(fake_workload(scaled_by(2.0)), is_small=True)
+    monkeypatch.setitem(measure.WORKLOADS, "doubling", workload)
+    (row,) = measure.measure("doubling", {"times 2.0": [{"milliseconds": 1}]}, quick=True)
+    assert row.excluded == "relative error inf > 1e-03"
+
+
+def test_what_was_the_fastest_is_kept_and_searched_first(tmp_path) -> None:
+    row = measure.Row("hand", "triton", {"a": 2}, finalists=[{"a": 2}, {"a": 3}, {"a": 1}])
+    gone = measure.Row("gone", "triton", excluded="no configuration runs")
+    entry = run.summary(fake_workload(), Outcome("doubling", [row, gone]))
+    path = tmp_path / "best.json"
+    best.save(path, "chip", [entry])
+    best.save(path, "other chip", [])
+    best.save(path, "chip", [{**entry, "workload": "tripling"}])
+    found = {"hand": [{"a": 2}, {"a": 3}]}
+    assert best.load(path) == {"chip": {"doubling": found, "tripling": found}, "other chip": {}}
+    configs = ({"a": 1}, {"a": 2}, {"a": 3})
+    assert best.narrowed(configs, found["hand"]) == configs[1:]
+    assert best.narrowed(configs, [{"a": 4}]) == configs
+
+
+def test_others_are_measured_where_tilelang_breaks_a_run(monkeypatch) -> None:
+    asked = []
+
+    def outcomes(tasks: list[Task], processes: int) -> Iterator[Outcome]:
+        for task in tasks:
+            asked.append(list(task.arguments[1]))
+            broken = "tilelang" in task.arguments[1]
+            value = None if broken else [measure.Row("triton", "triton")]
+            yield Outcome(task.key, value, "no answer in 1 s" if broken else "")
+
+    monkeypatch.setattr(run, "run_all", outcomes)
+    configs = {"triton": [{}], "tilelang": [{}]}
+    (found,) = run.measured({"doubling": configs}, quick=True)
+    assert asked == [["triton", "tilelang"], ["triton"]]
+    assert found.error == ""
+    assert [row.contestant for row in found.value] == ["triton", "tilelang"]
+    assert found.value[1].excluded == "with it: no answer in 1 s"
+
+
 def test_the_table_shows_ratios_to_the_best_triton_by_hand() -> None:
     rows = [
         measure.Row("slow", "triton", {"BLOCK_M": 64}, 1e-4, [4.0, 4.0, 4.0]),
@@ -204,8 +283,8 @@ def test_the_table_shows_ratios_to_the_best_triton_by_hand() -> None:
     assert run.table(entry).splitlines() == [
         "",
         "doubling [GB/s] ",
-        "  fast                 2.0000 ms    500.0  1.000  error 1.0e-04  BLOCK_M=128",
-        "  tile2triton          2.5000 ms    400.0  0.800  error 1.0e-04  block_M=128",
-        "  slow                 4.0000 ms    250.0  0.500  error 1.0e-04  BLOCK_M=64",
-        "  broken             excluded: no configuration runs  ",
+        "  fast                     2.0000 ms    500.0  1.000  error 1.0e-04  BLOCK_M=128",
+        "  tile2triton              2.5000 ms    400.0  0.800  error 1.0e-04  block_M=128",
+        "  slow                     4.0000 ms    250.0  0.500  error 1.0e-04  BLOCK_M=64",
+        "  broken                 excluded: no configuration runs  ",
     ]

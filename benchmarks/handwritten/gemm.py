@@ -22,6 +22,46 @@ PERSISTENT_CONFIGS = (
     *({**CONFIGS[index], "SUBTILE": False} for index in (0, 2, 4, 5)),
     *({**CONFIGS[index], "SUBTILE": True} for index in (0, 1, 3, 6)),
 )
+# Small products need many programs more than large tiles.
+SMALL_CONFIGS = tuple(
+    {
+        "BLOCK_M": block_m,
+        "BLOCK_N": block_n,
+        "BLOCK_K": block_k,
+        "num_warps": warps,
+        "num_stages": stages,
+        "GROUP_M": 8,
+    }
+    for block_m, block_n, block_k, warps, stages in (
+        (64, 64, 64, 4, 4),
+        (64, 64, 128, 4, 4),
+        (64, 128, 64, 4, 4),
+        (64, 128, 128, 4, 3),
+        (128, 64, 64, 4, 4),
+        (128, 128, 64, 4, 4),
+        (128, 128, 64, 8, 4),
+        (128, 256, 64, 8, 4),
+    )
+)
+# A few rows only: what counts is how many loads are under way.
+FEW_ROWS_CONFIGS = tuple(
+    {
+        "BLOCK_M": 16,
+        "BLOCK_N": block_n,
+        "BLOCK_K": block_k,
+        "num_warps": 4,
+        "num_stages": stages,
+        "GROUP_M": 1,
+    }
+    for block_n, block_k, stages in (
+        (32, 128, 4),
+        (32, 256, 4),
+        (32, 256, 6),
+        (64, 128, 5),
+        (64, 256, 4),
+        (128, 128, 4),
+    )
+)
 
 
 @triton.jit

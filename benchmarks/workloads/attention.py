@@ -1,4 +1,4 @@
-"""Attention forward over 16384 tokens: dims 64 and 128, causal and full, both layouts."""
+"""Attention forward over 16384 tokens: dims 64 and 128, causal and full, layouts, shared keys."""
 
 from collections.abc import Callable
 from functools import partial
@@ -22,6 +22,7 @@ from benchmarks.handwritten import attention_pointers as with_pointers
 from benchmarks.tilelang_port import tilelang_version
 from tests.kernels.flash_attention import flash_attention
 from tests.kernels.flash_attention_overlapped import flash_attention_overlapped
+from tests.kernels.gqa_attention import gqa_attention
 from tests.kernels.whole_operands import attention
 
 TOKENS = 16384
@@ -128,6 +129,65 @@ def attention_workload(dim: int, seq_len: int, is_causal: bool, layout: str) -> 
     )
 
 
+def grouped_workload(dim: int, seq_len: int, is_causal: bool, group: int) -> Workload:
+    """`group` heads share the keys and values of one."""
+    batch, heads = TOKENS // seq_len, HIDDEN // dim
+
+    def inputs() -> Inputs:
+        return tuple(
+            torch.randn((batch, seq_len, count, dim), device="cuda", dtype=torch.bfloat16)
+            for count in (heads, heads // group, heads // group)
+        )
+
+    def last_head(x: Tensor) -> Tensor:
+        return x[-1:, :, -1]
+
+    def reference(inputs: Inputs) -> Tensor:
+        q, k, v = (last_head(x).float() for x in inputs)
+        return exact_attention(q, k, v, is_causal)
+
+    def tile_program(kernel: Callable[..., Tensor], inputs: Inputs, config: Config) -> Call:
+        options = {"dim": dim, "is_causal": is_causal, "dtype": "bfloat16"}
+        return partial(configured(kernel, config), *inputs, **options)
+
+    def hand(kernel: Callable[..., Tensor], inputs: Inputs, config: Config) -> Call:
+        return partial(kernel, *inputs, is_causal, "bshd", **config)
+
+    def sdpa(backend: SDPBackend, inputs: Inputs, config: Config) -> Call:
+        q, k, v = (x.transpose(1, 2) for x in inputs)
+
+        def call() -> Tensor:
+            with sdpa_kernel(backend):
+                output = scaled_dot_product_attention(q, k, v, is_causal=is_causal, enable_gqa=True)
+            return output.transpose(1, 2)
+
+        return call
+
+    def tilelang(inputs: Inputs, config: Config) -> Call:
+        return tile_program(tilelang_version("gqa_attention").gqa_attention, inputs, config)
+
+    rotated = partial(hand, by_hand.attention_rotated)
+    return Workload(
+        name=f"attention-gqa-d{dim}-{seq_len // 1024}k-{'causal' if is_causal else 'full'}",
+        inputs=inputs,
+        reference=reference,
+        part=last_head,
+        contestants=(
+            Contestant("tile2triton", "tile2triton", partial(tile_program, gqa_attention), BLOCKS),
+            Contestant(
+                "triton TMA", "triton", partial(hand, by_hand.attention_tma), by_hand.CONFIGS
+            ),
+            Contestant("triton rotated", "triton", rotated, by_hand.ROTATED_CONFIGS),
+            Contestant("cuDNN", "torch", partial(sdpa, SDPBackend.CUDNN_ATTENTION)),
+            Contestant("FlashAttention-2", "torch", partial(sdpa, SDPBackend.FLASH_ATTENTION)),
+            Contestant("tilelang", "tilelang", tilelang, BLOCKS),
+        ),
+        work=4.0 * batch * heads * seq_len**2 * dim * (0.5 if is_causal else 1.0),
+        unit="TFLOP/s",
+        tolerance=5e-3,
+    )
+
+
 def exact_attention(q: Tensor, k: Tensor, v: Tensor, is_causal: bool, step: int = 2048) -> Tensor:
     """(heads, seq_len, dim) in fp32, a block of rows at a time to bound the memory."""
     columns = torch.arange(q.shape[1], device=q.device)
@@ -145,9 +205,10 @@ WORKLOADS = (
     *(
         attention_workload(dim, seq_len, is_causal, "bshd")
         for dim in (128, 64)
-        for seq_len in (4096, 16384)
+        for seq_len in (1024, 4096, 16384)
         for is_causal in (False, True)
     ),
+    *(grouped_workload(128, seq_len, True, group=4) for seq_len in (4096, 16384)),
     *(
         attention_workload(128, seq_len, is_causal, "bhsd")
         for seq_len in (4096, 16384)

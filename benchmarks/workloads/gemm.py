@@ -1,4 +1,4 @@
-"""GEMM 8192³, A·B and A·Bᵀ, of 16 rows, and a split-K GEMM that is deep and narrow."""
+"""GEMM of 1024³ to 8192³, A·B and A·Bᵀ, a few rows by much, and split-K, deep and narrow."""
 
 from collections.abc import Callable
 from functools import partial
@@ -22,13 +22,6 @@ from tests.kernels import whole_operands
 from tests.kernels.gemm import gemm
 from tests.kernels.split_k_gemm import split_k_gemm
 
-SIZE = 8192
-TILES = tuple(as_tile_program(config) for config in by_hand.CONFIGS)
-PERSISTENT = tuple(
-    {**as_tile_program(config), "persistent": True, "subtile": 1 + bool(config["SUBTILE"])}
-    for config in by_hand.PERSISTENT_CONFIGS
-)
-
 
 def random_matrices(dtype: torch.dtype, left: tuple[int, int], right: tuple[int, int]) -> Inputs:
     return tuple(torch.randn(shape, device="cuda", dtype=dtype) for shape in (left, right))
@@ -39,8 +32,16 @@ def in_fp32(inputs: Inputs, transpose_b: bool = False) -> Tensor:
     return a @ (b.T if transpose_b else b)
 
 
-def gemm_workload(name: str, dtype: torch.dtype, transpose_b: bool) -> Workload:
+def gemm_workload(name: str, dtype: torch.dtype, transpose_b: bool, size: int) -> Workload:
     type_name = str(dtype).removeprefix("torch.")
+    is_small = size <= 2048
+    hand_configs = by_hand.SMALL_CONFIGS if is_small else by_hand.CONFIGS
+    persistent_configs = () if is_small else by_hand.PERSISTENT_CONFIGS
+    tiles = tuple(as_tile_program(config) for config in hand_configs)
+    persistent = tuple(
+        {**as_tile_program(config), "persistent": True, "subtile": 1 + bool(config["SUBTILE"])}
+        for config in persistent_configs
+    )
 
     def tile_program(kernel: Callable[..., Tensor], inputs: Inputs, config: Config) -> Call:
         types = {"dtype": type_name, "out_dtype": type_name}
@@ -59,68 +60,74 @@ def gemm_workload(name: str, dtype: torch.dtype, transpose_b: bool) -> Workload:
     def tilelang(inputs: Inputs, config: Config) -> Call:
         return tile_program(tilelang_version("gemm").gemm, inputs, config)
 
+    on_all = partial(hand, by_hand.gemm_persistent)
+    persistent_by_hand = Contestant("triton persistent", "triton", on_all, persistent_configs)
     return Workload(
         name=name,
-        inputs=partial(random_matrices, dtype, (SIZE, SIZE), (SIZE, SIZE)),
+        inputs=partial(random_matrices, dtype, (size, size), (size, size)),
         reference=partial(in_fp32, transpose_b=transpose_b),
         contestants=(
             Contestant(
-                "tile2triton", "tile2triton", partial(tile_program, gemm), (*TILES, *PERSISTENT)
+                "tile2triton",
+                "tile2triton",
+                partial(tile_program, gemm),
+                (*tiles, *persistent),
             ),
             Contestant("tile2triton whole", "tile2triton", on_whole_operands),
             Contestant(
-                "triton pointers", "triton", partial(hand, by_hand.gemm_pointers), by_hand.CONFIGS
+                "triton pointers", "triton", partial(hand, by_hand.gemm_pointers), hand_configs
             ),
-            Contestant("triton TMA", "triton", partial(hand, by_hand.gemm_tma), by_hand.CONFIGS),
-            Contestant(
-                "triton persistent",
-                "triton",
-                partial(hand, by_hand.gemm_persistent),
-                by_hand.PERSISTENT_CONFIGS,
-            ),
+            Contestant("triton TMA", "triton", partial(hand, by_hand.gemm_tma), hand_configs),
+            *([persistent_by_hand] if persistent_configs else []),
             Contestant("cuBLAS", "torch", torch_gemm),
-            Contestant("tilelang", "tilelang", tilelang, TILES),
+            Contestant("tilelang", "tilelang", tilelang, tiles),
         ),
-        work=2.0 * SIZE**3,
+        work=2.0 * size**3,
         unit="TFLOP/s",
         tolerance=5e-3,
+        is_small=is_small,
     )
 
 
-FEW_ROWS = tuple(
-    {"BLOCK_M": 16, "BLOCK_N": n, "BLOCK_K": k, "num_warps": 4, "num_stages": stages}
-    for n, k, stages in ((32, 256, 4), (64, 128, 5), (64, 256, 4), (128, 128, 4))
-)
-
-
 def few_rows_workload(rows: int, size: int) -> Workload:
+    """What counts is how fast the matrix is read."""
     types = {"dtype": "bfloat16", "out_dtype": "bfloat16"}
 
     def tile_program(inputs: Inputs, config: Config) -> Call:
         return partial(configured(gemm, config), *inputs, transpose_B=True, **types)
 
     def hand(kernel: Callable[..., Tensor], inputs: Inputs, config: Config) -> Call:
-        return partial(kernel, *inputs, True, GROUP_M=8, **config)
+        return partial(kernel, *inputs, True, **config)
 
     def torch_gemm(inputs: Inputs, config: Config) -> Call:
         a, b = inputs
         return partial(torch.matmul, a, b.T)
 
-    tiles = tuple(as_tile_program(config) for config in FEW_ROWS)
+    def tilelang(inputs: Inputs, config: Config) -> Call:
+        kernel = tilelang_version("gemm").gemm
+        return partial(kernel, *inputs, transpose_B=True, **types, **config)
+
+    configs = by_hand.FEW_ROWS_CONFIGS
+    pointers = partial(hand, by_hand.gemm_pointers)
+    tiles = tuple(as_tile_program(config) for config in configs)
+    # The few rows as the columns of the product's transpose.
+    swapped = tuple({**tile, "swap_ab": True} for tile in tiles if tile["block_N"] >= 64)
     shared_out = tuple({**tile, "split": parts} for parts in (2, 4, 8) for tile in tiles)
     return Workload(
         name=f"gemm-m{rows}-bf16",
         inputs=partial(random_matrices, torch.bfloat16, (rows, size), (size, size)),
         reference=partial(in_fp32, transpose_b=True),
         contestants=(
-            Contestant("tile2triton", "tile2triton", tile_program, (*tiles, *shared_out)),
-            Contestant("triton pointers", "triton", partial(hand, by_hand.gemm_pointers), FEW_ROWS),
-            Contestant("triton TMA", "triton", partial(hand, by_hand.gemm_tma), FEW_ROWS),
+            Contestant("tile2triton", "tile2triton", tile_program, (*tiles, *swapped, *shared_out)),
+            Contestant("triton pointers", "triton", pointers, configs),
+            Contestant("triton TMA", "triton", partial(hand, by_hand.gemm_tma), configs),
             Contestant("cuBLAS", "torch", torch_gemm),
+            Contestant("tilelang", "tilelang", tilelang, tiles),
         ),
         work=2.0 * size * (size + 2 * rows),
         unit="GB/s",
         tolerance=5e-3,
+        is_small=True,
     )
 
 
@@ -163,11 +170,15 @@ def split_k_workload(M: int, N: int, K: int) -> Workload:
     )
 
 
+SIZES = {"": 8192, "-4k": 4096, "-2k": 2048, "-1k": 1024}
+FORMS = {"nn-bf16": (torch.bfloat16, False), "nt-bf16": (torch.bfloat16, True)}
+FORMS |= {"nn-fp16": (torch.float16, False), "nt-fp16": (torch.float16, True)}
 WORKLOADS = (
-    gemm_workload("gemm-nn-bf16", torch.bfloat16, transpose_b=False),
-    gemm_workload("gemm-nt-bf16", torch.bfloat16, transpose_b=True),
-    gemm_workload("gemm-nn-fp16", torch.float16, transpose_b=False),
-    gemm_workload("gemm-nt-fp16", torch.float16, transpose_b=True),
-    few_rows_workload(16, SIZE),
+    *(
+        gemm_workload(f"gemm-{form}{suffix}", dtype, transpose_b, size)
+        for form, (dtype, transpose_b) in FORMS.items()
+        for suffix, size in SIZES.items()
+    ),
+    few_rows_workload(16, 8192),
     split_k_workload(512, 512, 65536),
 )

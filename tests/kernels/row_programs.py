@@ -70,3 +70,18 @@ def column_sums(X):
 @tile2triton.kernel
 def moments(X):
     return T.mean(X, axis=-1), T.var(X, axis=-1)
+
+
+@tile2triton.kernel
+def rms_norm(X, weight):
+    return T.rms_norm(X, weight)
+
+
+@tile2triton.kernel
+def bias_gelu(X, bias):
+    return T.gelu(X + bias)
+
+
+@tile2triton.kernel
+def row_sum(X):
+    return T.sum(T.cast(X, "float32"), axis=-1)
