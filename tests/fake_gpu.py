@@ -87,6 +87,7 @@ def fake_gpu(monkeypatch: pytest.MonkeyPatch, gpus: int = 1) -> Iterator[FakeGpu
     gpu = FakeGpu()
     before = driver._active
     monkeypatch.setattr(torch.Tensor, "is_cuda", True, raising=False)
+    monkeypatch.setattr(torch.Tensor, "get_device", lambda tensor: gpu.device)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
     monkeypatch.setattr(triton.compiler, "compile", gpu.compile)
     if IS_OLD:

@@ -1,6 +1,8 @@
 """Repeated launches: what reaches the GPU is what Triton's own launch of the same call gives it."""
 
 import random
+import threading
+import weakref
 from types import ModuleType
 from typing import Any
 
@@ -68,6 +70,16 @@ def launch(a, b, n, rows, block=64, columns=64, stride=64):
     described = TensorDescriptor(a, [rows, columns], [stride, 1], [block, 16])
     kernel[(n,)](described, b, n, BLOCK=64, num_warps=4, num_stages=1)
 """
+)
+
+
+# The same of constants, of which nothing is looked up but the address.
+FIXED = DESCRIBED.replace(
+    "def launch(a, b, n, rows, block=64, columns=64, stride=64)",
+    """
+rows, block, columns, stride = 64, 16, 64, 64
+
+def launch(a, b, n)""",
 )
 
 
@@ -204,11 +216,28 @@ def test_descriptors_are_made_anew_where_memory_has_another_meaning(gpu, tmp_pat
     assert were_direct > 300
 
 
-def test_a_descriptor_is_encoded_once(gpu, tmp_path):
-    _, direct = made(DESCRIBED, tmp_path)
+def test_a_descriptor_of_constants_is_that_of_triton(gpu, tmp_path):
+    module, direct = made(FIXED, tmp_path)
+    memory = torch.zeros(4096, dtype=torch.float16)
+    pick = random.Random(5).choice
+    direct(memory, memory, 16)
+    were_direct = 0
+    for _ in range(300):
+        tensor = pick([memory, memory[64:], memory.view(torch.bfloat16), memory.view(torch.int16)])
+        other = pick([memory, memory[1:]])
+        were_direct += agree(gpu, module, direct, tensor, other, pick([1, 16, 17]))
+    assert were_direct > 200
+    for launch in (direct, module.launch):
+        with pytest.raises(AssertionError, match="16-byte aligned"):
+            launch(memory[1:], memory, 16)
+
+
+@pytest.mark.parametrize(("text", "sizes"), [(DESCRIBED, (64,)), (FIXED, ())])
+def test_a_descriptor_is_encoded_once(gpu, tmp_path, text, sizes):
+    _, direct = made(text, tmp_path)
     memory = torch.zeros(4096, dtype=torch.float16)
     for _ in range(10):
-        direct(memory, memory, 16, 64)
+        direct(memory, memory, 16, *sizes)
     # Once by Triton and once to be kept.
     assert len(gpu.encoded) == 2
     assert gpu.encoded[0] == gpu.encoded[1]
@@ -225,13 +254,12 @@ def test_a_wrong_descriptor_is_refused_as_ever(gpu, tmp_path):
         direct(memory, memory, 16, 64, stride=63)
 
 
-def test_no_tensor_is_kept_alive(gpu, tmp_path):
-    import weakref
-
-    _, direct = made(DESCRIBED, tmp_path)
+@pytest.mark.parametrize(("text", "sizes"), [(DESCRIBED, (64,)), (FIXED, ())])
+def test_no_tensor_is_kept_alive(gpu, tmp_path, text, sizes):
+    _, direct = made(text, tmp_path)
     memory = torch.zeros(4096, dtype=torch.float16)
     for _ in range(3):
-        direct(memory, memory, 16, 64)
+        direct(memory, memory, 16, *sizes)
     gpu.launches.clear()
     seen = weakref.ref(memory)
     del memory
@@ -354,8 +382,6 @@ def test_memory_that_a_launch_needs_is_asked_for_by_triton(gpu, tmp_path):
 
 
 def test_threads_launch_what_they_ask_for(gpu, tmp_path):
-    import threading
-
     _, direct = made(PLAIN, tmp_path)
     a = torch.zeros(16)
 

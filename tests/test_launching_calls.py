@@ -41,8 +41,6 @@ def doubled():
 @pytest.fixture
 def gpu(monkeypatch, tmp_path):
     monkeypatch.setenv("TILE2TRITON_CACHE_DIR", str(tmp_path))
-    # What poses as a GPU has the memory of the CPU.
-    monkeypatch.setattr(torch.Tensor, "get_device", lambda tensor: 0)
     # A module that another test has loaded knows the GPU of that test.
     monkeypatch.setattr(runtime, "_LOADED", {})
     with fake_gpu(monkeypatch) as gpu:

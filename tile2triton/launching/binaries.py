@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from inspect import getclosurevars
 from typing import Any
 
@@ -25,20 +25,21 @@ KNOWN = ((3, 6), TUPLES)
 ARGUMENTS = "({})" if VERSION >= TUPLES else "{}"
 
 
-class Maps(dict[tuple[int, ...], tuple[Any, ...]]):
+class Maps(dict[Hashable, tuple[Any, ...]]):
     """Descriptors as the GPU reads them, for one parameter of one binary.
 
-    They are kept by address, shape and strides, of which they are made, so that it does not matter
+    They are kept by what they are made of, address, shape and strides, so that it does not matter
     whose memory that is; no tensor is kept alive.
     """
 
-    def __init__(self, metadata: dict[str, Any]) -> None:
+    def __init__(self, metadata: dict[str, Any], describe: Callable[[Any], Any]) -> None:
         super().__init__()
         self.metadata = metadata
+        self.describe = describe
 
-    def fill(self, where: tuple[int, ...], make: Callable[[], Any]) -> tuple[Any, ...]:
-        """The arguments that stand for the descriptor that `make` makes and checks."""
-        descriptor = make()
+    def fill(self, where: Hashable, argument: Any) -> tuple[Any, ...]:
+        """The arguments that stand for the descriptor that `describe` makes and checks."""
+        descriptor = self.describe(argument)
         rest = (None,) if VERSION >= TUPLES else ()
         made = tuple(nvidia.make_tensordesc_arg(descriptor, self.metadata, *rest))
         if len(self) >= MOST_MAPS:
@@ -47,22 +48,24 @@ class Maps(dict[tuple[int, ...], tuple[Any, ...]]):
         return made
 
 
-def binary_of(compiled: Any, descriptors: int) -> Binary | None:
+def binary_of(compiled: Any, describe: Sequence[Callable[[Any], Any]]) -> Binary | None:
     """What launches a compiled kernel on CUDA; None where a launch needs more than its arguments.
 
-    A binary keeps the kernel, whose code would be unloaded with it.
+    `describe` makes a descriptor of each argument that stands for one. A binary keeps the kernel,
+    whose code would be unloaded with it.
     """
     if VERSION not in KNOWN or type(compiled) is not CompiledKernel:
         return None
     launcher = compiled.run
     if type(launcher) is not nvidia.CudaLauncher or _needs_memory(launcher):
         return None
-    maps = [Maps(one) for one in getattr(compiled.metadata, "tensordesc_meta", None) or ()]
-    if len(maps) != descriptors:
+    metadata = getattr(compiled.metadata, "tensordesc_meta", None) or ()
+    if len(metadata) != len(describe):
         # Without metadata, a descriptor is passed as a tensor with its shape.
         return None
+    maps = map(Maps, metadata, describe)
     run = launcher.launch
-    if descriptors:
+    if describe:
         run = getclosurevars(run).nonlocals["launcher"]
     return (run, _head(compiled, launcher), *maps)
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import torch
 from triton.runtime.jit import JITFunction
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 from .binaries import Binary, binary_of
 from .launch_code import Kind, defined, launch_text
 from .surroundings import Surroundings
-from .tree import Site
+from .tree import Argument, Site
 
 # Sizes that a kernel is specialised on one by one, as 1 and those beyond 32 bits, may be many.
 MOST_BINARIES = 1024
@@ -37,14 +38,14 @@ class DirectKernel:
 
     def first(self, grid: tuple[int, ...], *arguments: Any) -> None:
         """The first launch; `use` gets the function that is made for later ones."""
-        self.kinds = tuple(map(Kind.of, arguments))
+        self.kinds = tuple(map(Kind.of, arguments, self.site.arguments))
         names = [parameter.name for parameter in self.kernel.params]
         constants = [self.site.named[name] for name in names[len(arguments) :]]
         self.surroundings.remember(self.surroundings.now())
         self.surroundings.define(find=self.binaries.get, missed=self._missed, ones=ONES)
         self.surroundings.define(**{f"constant{at}": one for at, one in enumerate(constants)})
         several = torch.cuda.device_count() > 1
-        text = launch_text(self.kinds, self.site.typed, len(constants), several)
+        text = launch_text(self.kinds, self.site.arguments, len(constants), several)
         launch = defined(text, self.surroundings.scope)
         self.use(launch)
         launch(grid, *arguments)
@@ -52,8 +53,10 @@ class DirectKernel:
     def _missed(self, key: Hashable | None, grid: tuple[int, ...], *arguments: Any) -> None:
         """Let Triton launch; what it launched is kept by the key, where there is one."""
         before = self.surroundings.now()
-        made = [one() if type(one) is functools.partial else one for one in arguments]
-        compiled = self.kernel[grid](*made, **self.site.named)
+        passed = [
+            made(one, known) for one, known in zip(arguments, self.site.arguments, strict=True)
+        ]
+        compiled = self.kernel[grid](*passed, **self.site.named)
         after = self.surroundings.now()
         if after is None or after != before:
             return
@@ -61,19 +64,33 @@ class DirectKernel:
             # What was found in other surroundings may be another binary.
             self.binaries.clear()
             self.surroundings.remember(after)
-        elif key is not None and all(map(Kind.takes, self.kinds, arguments)):
-            binary = binary_of(compiled, self.kinds.count(Kind.DESCRIPTOR))
+        elif key is not None and all(map(Kind.takes, self.kinds, arguments, self.site.arguments)):
+            binary = binary_of(compiled, self._describing())
             if binary is not None:
                 if len(self.binaries) >= MOST_BINARIES:
                     self.binaries.clear()
                 self.binaries[key] = binary
+
+    def _describing(self) -> list[Callable[[Any], Any]]:
+        """What makes a descriptor of each argument that stands for one."""
+        known = zip(self.kinds, self.site.arguments, strict=True)
+        return [functools.partial(made, known=one) for kind, one in known if kind.is_descriptor]
+
+
+def made(argument: Any, known: Argument) -> Any:
+    """The argument as Triton takes it."""
+    if type(argument) is functools.partial:
+        return argument()
+    if known.descriptor is not None:
+        return TensorDescriptor(argument, *known.descriptor)
+    return argument
 
 
 def is_direct(kernel: Any, site: Site) -> bool:
     """Whether a launch passes first what is no constant, then all constants by name."""
     if not isinstance(kernel, JITFunction):
         return False
-    first, rest = kernel.params[: len(site.typed)], kernel.params[len(site.typed) :]
+    first, rest = kernel.params[: len(site.arguments)], kernel.params[len(site.arguments) :]
     return (
         not any(parameter.is_constexpr for parameter in first)
         and all(parameter.is_constexpr for parameter in rest)

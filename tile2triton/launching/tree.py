@@ -33,9 +33,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rewrites.quote import name, place, stmts
-from rewrites.tree import walk
+from rewrites.tree import names_in, walk
 
 from .surroundings import PREFIX
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What is known of an argument of a launch, whatever its value is."""
+
+    # The launcher has compared the type before.
+    is_typed: bool = False
+    # The shape, strides and block of a TMA descriptor, of which the argument is the tensor alone.
+    descriptor: tuple[list[int], list[int], list[int]] | None = None
 
 
 @dataclass(frozen=True)
@@ -43,8 +53,7 @@ class Site:
     """`kernel[grid](a, b, block=block, num_warps=4)`, a launch that is written in a launcher."""
 
     kernel: str
-    # Of which arguments the launcher has compared the type before.
-    typed: tuple[bool, ...]
+    arguments: tuple[Argument, ...]
     named: dict[str, Any]
 
 
@@ -120,48 +129,66 @@ class _Launches(ast.NodeTransformer):
     def __init__(self, made: DirectTree, module: Mapping[str, Any], typed: set[str]) -> None:
         self.made = made
         self.module = module
-        self.typed = typed
-        # Names that are not the module's, whatever their value is there.
-        self.own = {
+        self.known = {one: Argument(is_typed=True) for one in typed}
+        own = {argument.arg for argument in made.function.args.args}
+        own |= {
             node.id
             for node in walk(made.function)
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
         }
-        self.own |= {argument.arg for argument in made.function.args.args}
+        self.fixed = {*module} - own
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        match node:
+            case ast.Assign(
+                targets=[ast.Name(id=made)],
+                value=ast.Call(
+                    func=ast.Name(id="TensorDescriptor"),
+                    args=[ast.Name() as tensor, shape, strides, block],
+                    keywords=[],
+                ),
+            ) if all(map(self._is_fixed, (shape, strides, block))):
+                self.made.is_whole &= made not in self.known
+                described = (self._value(shape), self._value(strides), self._value(block))
+                self.known[made] = Argument(self._known(tensor).is_typed, described)
+                node.value = tensor
+                return node
+        self.generic_visit(node)
+        return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
         match node:
             case ast.Call(func=ast.Subscript(value=ast.Name(id=kernel), slice=grid)):
-                if not all(self._is_fixed(keyword) for keyword in node.keywords):
+                if not all(one.arg and self._is_fixed(one.value) for one in node.keywords):
                     self.made.is_whole = False
                     return node
                 stand_in = f"{PREFIX}launch_{len(self.made.sites)}"
-                named = {
-                    keyword.arg: self._value(keyword.value)
-                    for keyword in node.keywords
-                    if keyword.arg
-                }
-                typed = tuple(
-                    isinstance(one, ast.Name) and one.id in self.typed for one in node.args
-                )
-                self.made.sites[stand_in] = Site(kernel, typed, named)
+                named = {one.arg: self._value(one.value) for one in node.keywords if one.arg}
+                known = tuple(map(self._known, node.args))
+                self.made.sites[stand_in] = Site(kernel, known, named)
                 return place(ast.Call(name(stand_in), [grid, *node.args], []), node)
             case ast.Call(func=ast.Name(id="TensorDescriptor")):
                 self.made.is_whole &= len(node.args) == 4 and not node.keywords
         return node
 
-    def _is_fixed(self, keyword: ast.keyword) -> bool:
-        """Whether the value is a literal or a variable of the module."""
-        match keyword:
-            case ast.keyword(arg=str(), value=ast.Name(id=variable)):
-                return variable in self.module and variable not in self.own
-            case ast.keyword(arg=str(), value=ast.Constant()):
-                return True
-        return False
+    def _known(self, argument: ast.expr) -> Argument:
+        if isinstance(argument, ast.Name):
+            return self.known.get(argument.id, Argument())
+        return Argument()
+
+    def _is_fixed(self, value: ast.expr) -> bool:
+        """Whether a value is made of literals and variables of the module alone."""
+        return (
+            all(
+                isinstance(node, (ast.Constant, ast.List, ast.UnaryOp, ast.BinOp, ast.Name))
+                for node in walk(value)
+            )
+            and names_in(value) <= self.fixed
+        )
 
     def _value(self, node: ast.expr) -> Any:
-        return node.value if isinstance(node, ast.Constant) else self.module[ast.unparse(node)]
+        return eval(compile(ast.Expression(node), "<constant>", "eval"), dict(self.module))
 
 
 def _conditions(condition: ast.expr) -> list[ast.expr]:
