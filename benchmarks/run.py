@@ -3,7 +3,7 @@
     python -m benchmarks.run                      the workloads that the project promises speed for
     python -m benchmarks.run gemm softmax         all workloads with one of these words in the name
     python -m benchmarks.run all --json out.json
-    python -m benchmarks.run gemm --tune          search all configurations, keep the fastest
+    python -m benchmarks.run --tune --part 1/4    search all configurations, keep the fastest
     python -m benchmarks.plot out.json out.png    a picture of it
 
 Every contestant gets the same list of configurations, or of these the ones that `best.json` says
@@ -48,7 +48,8 @@ def main() -> int:
     if not torch.cuda.is_available():
         print("benchmarks.run needs a CUDA GPU", file=sys.stderr)
         return 2
-    workloads = select(arguments.names)
+    number, parts = arguments.part
+    workloads = select(arguments.names)[number - 1 :: parts]
     if not workloads:
         print(f"no workload of that name; there are: {', '.join(WORKLOADS)}", file=sys.stderr)
         return 2
@@ -56,19 +57,19 @@ def main() -> int:
     known = {} if arguments.tune else best.load(arguments.best).get(gpu(), {})
     running, failures = first_runs(workloads, kinds(arguments.tilelang), known)
     print(f"{len(running)} workloads compiled in {time.monotonic() - began:.0f} s", flush=True)
-    report = []
+    result: dict[str, Any] = {"machine": machine(), "workloads": [], "failures": failures}
     for outcome in measured(running, arguments.quick):
         entry = summary(WORKLOADS[str(outcome.key)], outcome)
-        report.append(entry)
+        result["workloads"].append(entry)
         print(table(entry), flush=True)
+        # A run that is stopped leaves what it has measured.
+        if arguments.json:
+            arguments.json.write_text(json.dumps(result, indent=1) + "\n")
+        if arguments.tune:
+            best.save(arguments.best, gpu(), [entry])
     for failure in failures:
         print("failed: {workload}, {contestant} {config}: {error}".format(**failure))
     print(f"in all {time.monotonic() - began:.0f} s")
-    if arguments.tune:
-        best.save(arguments.best, gpu(), report)
-    if arguments.json:
-        result = {"machine": machine(), "workloads": report, "failures": failures}
-        arguments.json.write_text(json.dumps(result, indent=1) + "\n")
     return 0
 
 
@@ -87,8 +88,18 @@ def parse() -> argparse.Namespace:
         help="try all configurations, and write the fastest to --best",
     )
     parser.add_argument("--best", type=Path, default=best.FILE, metavar="FILE", help="(best.json)")
+    parser.add_argument(
+        "--part", type=part, default=(1, 1), metavar="K/N", help="the K-th of N parts of these"
+    )
     parser.add_argument("--tilelang", action="store_true", help="with TileLang, if it is installed")
     return parser.parse_args()
+
+
+def part(text: str) -> tuple[int, int]:
+    number, parts = (int(one) for one in text.split("/"))
+    if not 1 <= number <= parts:
+        raise ValueError(text)
+    return number, parts
 
 
 def select(names: list[str]) -> list[Workload]:

@@ -11,6 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
+from scripts.benchmarks_page import page as benchmarks_page
 from scripts.hints_page import page as hints_page
 from scripts.language_page import page as language_page
 from scripts.walkthrough_page import page as walkthrough_page
@@ -91,6 +92,7 @@ PAGES = {
     "docs/errors.md": errors_page,
     "docs/language.md": language_page,
     "docs/hints.md": hints_page,
+    "docs/benchmarks.md": lambda: benchmarks_page(MADE),
     "docs/walkthrough.md": lambda: walkthrough_page(MADE),
 }
 

@@ -253,6 +253,14 @@ def test_what_was_the_fastest_is_kept_and_searched_first(tmp_path) -> None:
     assert best.narrowed(configs, [{"a": 4}]) == configs
 
 
+def test_parts_are_the_whole_together() -> None:
+    names = [workload.name for workload in run.select([])]
+    parts = [names[number - 1 :: count] for number, count in map(run.part, ("1/3", "2/3", "3/3"))]
+    assert sorted(itertools.chain(*parts)) == sorted(names)
+    with pytest.raises(ValueError):
+        run.part("4/3")
+
+
 def test_others_are_measured_where_tilelang_breaks_a_run(monkeypatch) -> None:
     asked = []
 
