@@ -7,7 +7,7 @@ import argparse
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -16,6 +16,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 import tile2triton
 import tile2triton.language as T
+from benchmarks.workloads import gqa_decode as gqa
 
 LENGTH = 1024
 SIZE = 256
@@ -48,7 +49,7 @@ def add_operands(A, B, C, D):
 
 @tile2triton.kernel
 def product(size, block=64):
-    """C = A @ B through three TMA descriptors, which the host makes."""
+    """C = A @ B through two TMA descriptors, which the host makes."""
 
     @T.prim_func
     def main(
@@ -101,14 +102,17 @@ def main() -> int:
     if not torch.cuda.is_available():
         print("benchmarks.launch_overhead needs a CUDA GPU", file=sys.stderr)
         return 2
+    half = {"device": "cuda", "dtype": torch.float16}
     vectors = [torch.randn(LENGTH, device="cuda") for _ in range(4)]
-    matrices = [torch.randn(SIZE, SIZE, device="cuda").half() for _ in range(3)]
+    matrices = [torch.randn(SIZE, SIZE, **half) for _ in range(3)]
+    decoded = gqa.inputs(1, 8192)
     total = sum(vectors[:3])
-    cases: dict[str, tuple[Callable[..., Any], list[torch.Tensor], torch.Tensor]] = {
+    cases: dict[str, tuple[Callable[..., Any], Sequence[torch.Tensor], torch.Tensor]] = {
         "four tensors": (add_three(LENGTH), vectors, total),
         "four whole operands": (add_operands, vectors, total),
-        "three TMA descriptors": (product(SIZE), matrices, matrices[0] @ matrices[1]),
+        "two TMA descriptors": (product(SIZE), matrices, matrices[0] @ matrices[1]),
         "two launches": (add_twice(LENGTH), vectors, total),
+        "decode, 3 outputs": (gqa.gqa_decode, decoded, gqa.reference(decoded).half()[None]),
     }
     titles = ("call", "kernel[grid]", "own run", "in a graph", "replayed")
     print(f"{'us on the host':24}" + "".join(f"{title:>14}" for title in titles))
@@ -120,11 +124,16 @@ def main() -> int:
 
 
 def row(
-    kernel: Callable[..., Any], tensors: list[torch.Tensor], expected: torch.Tensor, repeat: int
+    kernel: Callable[..., Any], tensors: Sequence[torch.Tensor], expected: torch.Tensor, repeat: int
 ) -> list[float]:
-    """The medians of one kernel; its last tensor is what it computes."""
-    check(lambda: kernel(*tensors), tensors[-1], expected)
-    launches = launches_of(lambda: kernel(*tensors))
+    """The medians of one kernel, which returns its result or writes it to its last tensor."""
+
+    def call() -> torch.Tensor:
+        result = kernel(*tensors)
+        return tensors[-1] if result is None else result
+
+    check(call(), expected)
+    launches = launches_of(call)
     times = host_times(
         {
             "call": lambda: kernel(*tensors),
@@ -138,19 +147,18 @@ def row(
     with torch.cuda.graph(graph):
         began = time.perf_counter_ns()
         for _ in range(captured):
-            kernel(*tensors)
+            result = call()
         capturing = (time.perf_counter_ns() - began) / captured / 1e3
-    check(graph.replay, tensors[-1], expected)
+    result.zero_()
+    graph.replay()
+    check(result, expected)
     began = time.perf_counter_ns()
     graph.replay()
     torch.cuda.synchronize()
     return [*times.values(), capturing, (time.perf_counter_ns() - began) / captured / 1e3]
 
 
-def check(call: Call, result: torch.Tensor, expected: torch.Tensor) -> None:
-    """What a call writes is what was expected."""
-    result.zero_()
-    call()
+def check(result: torch.Tensor, expected: torch.Tensor) -> None:
     torch.testing.assert_close(result, expected, rtol=1e-2, atol=1e-2)
 
 
