@@ -187,6 +187,18 @@ def test_a_type_that_may_have_changed_since_is_looked_up(gpu, tmp_path):
     assert len(gpu.compiled) == 2
 
 
+@pytest.mark.parametrize("shape", ["(N, 3, 5)", "(N, 0, 4)", "(N * 2,)", "()"])
+def test_what_is_allocated_is_as_the_module_makes_it(gpu, tmp_path, shape):
+    more = f"    return a.new_empty({shape}, dtype=torch.float16)\n\ndef r"
+    text = PLAIN.replace("\ndef r", more).replace("BLOCK = 64", "BLOCK = 64\nN = 7")
+    module, direct = made(text, tmp_path)
+    a = torch.zeros(16)
+    for _ in range(2):
+        found, expected = (one((1,), a, a, 16, 16, 0.5) for one in (direct, module.launch))
+        assert (found.shape, found.stride()) == (expected.shape, expected.stride())
+        assert (found.dtype, found.device) == (expected.dtype, expected.device)
+
+
 def test_two_launches_of_a_kernel_have_constants_of_their_own(gpu, tmp_path):
     again = (
         '    kernel[grid](a, b, n, m, x, BLOCK=32, NAME="b", num_warps=8, num_stages=1)\n\ndef r'

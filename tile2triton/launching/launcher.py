@@ -2,10 +2,12 @@
 
 import ast
 import functools
+import math
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+import torch
 from triton.runtime.errors import OutOfResources
 
 from .kernel import DirectKernel, is_direct
@@ -44,6 +46,10 @@ def direct_launcher(
     for stand_in, site in made.sites.items():
         use = functools.partial(namespace.__setitem__, stand_in)
         namespace[stand_in] = DirectKernel(values[site.kernel], site, use).first
+    for stand_in, shape in made.allocated.items():
+        # `new_empty` takes 1.3 times as long, most of it to read its arguments.
+        strides = [math.prod(max(size, 1) for size in shape[at + 1 :]) for at in range(len(shape))]
+        namespace[stand_in] = functools.partial(torch.empty_strided, shape, strides)
     if "TensorDescriptor" in namespace:
         if not made.is_whole:
             return None

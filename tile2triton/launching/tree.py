@@ -32,10 +32,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rewrites.quote import name, place, stmts
+from rewrites.quote import expr, name, place, stmts
 from rewrites.tree import names_in, walk
 
 from .surroundings import PREFIX
+
+# What values are made of that are the same in each call, where their names are the module's.
+_FIXED = (ast.Constant, ast.List, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.Name)
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,8 @@ class DirectTree:
 
     function: ast.FunctionDef
     sites: dict[str, Site] = field(default_factory=dict)
+    # The shapes of what functions of these names allocate, of a type and on a device.
+    allocated: dict[str, tuple[int, ...]] = field(default_factory=dict)
     # Whether each launch is one of these, and each descriptor has what every one has, and no more.
     is_whole: bool = True
 
@@ -168,6 +173,20 @@ class _Launches(ast.NodeTransformer):
                 known = tuple(map(self._known, node.args))
                 self.made.sites[stand_in] = Site(kernel, known, named)
                 return place(ast.Call(name(stand_in), [grid, *node.args], []), node)
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name() as like, attr="new_empty"),
+                args=[shape],
+                keywords=[ast.keyword(arg="dtype", value=dtype)],
+            ) if self._is_fixed(shape):
+                allocate = f"{PREFIX}empty_{len(self.made.allocated)}"
+                self.made.allocated[allocate] = self._value(shape)
+                made = expr(
+                    "allocate(dtype=kind, device=like.device)",
+                    allocate=name(allocate),
+                    kind=dtype,
+                    like=like,
+                )
+                return place(made, node)
             case ast.Call(func=ast.Name(id="TensorDescriptor")):
                 self.made.is_whole &= len(node.args) == 4 and not node.keywords
         return node
@@ -180,11 +199,7 @@ class _Launches(ast.NodeTransformer):
     def _is_fixed(self, value: ast.expr) -> bool:
         """Whether a value is made of literals and variables of the module alone."""
         return (
-            all(
-                isinstance(node, (ast.Constant, ast.List, ast.UnaryOp, ast.BinOp, ast.Name))
-                for node in walk(value)
-            )
-            and names_in(value) <= self.fixed
+            all(isinstance(node, _FIXED) for node in walk(value)) and names_in(value) <= self.fixed
         )
 
     def _value(self, node: ast.expr) -> Any:
