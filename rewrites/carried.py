@@ -12,7 +12,8 @@ from rewrites import carried_terms as terms
 from rewrites.carried_terms import Coefficient, Exponent
 from rewrites.facts import Facts
 from rewrites.tree import base_name, walk
-from rewrites.turn_values import NotFollowedError, Turn, Values
+from rewrites.turn_expressions import Values
+from rewrites.turn_values import NotFollowedError, Turn
 
 _MINUS: Coefficient = frozenset({((), Fraction(-1))})
 
