@@ -6,17 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from rewrites.carried import Part, Rule, Weight
-from rewrites.carried_terms import ONE, Coefficient
-from rewrites.changes import changed_names
+from rewrites.carried_terms import ONE
 from rewrites.environment import Names
 from rewrites.facts import Facts, Tensor, Tile
+from rewrites.known_values import filled_with, size_of
 from rewrites.nodes import Comment
 from rewrites.quote import copy_tree, expr, literal, name, stmts
 from rewrites.shapes import plain_extent
-from rewrites.tree import names_in, operator_call
+from rewrites.tree import names_in
 
-# Stages of the loop over parts, whose loads run ahead.
-STAGES = 4
 # The lowest number of float32, and one that stays finite under any usual factor.
 LOWEST = -3.4028234663852886e38
 LOW = -(2.0**100)
@@ -28,14 +26,12 @@ Element = Callable[[list[ast.expr]], ast.expr]
 class Parts:
     """The carried tiles and variables of a split loop, by their rules.
 
-    `extents` and `variables` are those of the kernel's grid; `parts` is the name of the number of
-    parts, and `counters` are those of loops over T.Parallel, whose names other such loops may have.
+    `extents` are those of the workspaces before a tile's own, and `counters` the variables of loops
+    over T.Parallel, whose names other such loops may have.
     """
 
     rules: dict[str, Rule]
-    parts: str
     extents: list[ast.expr]
-    variables: list[str]
     counters: set[str]
     names: Names
     facts: Facts
@@ -54,7 +50,7 @@ class Parts:
         """What lets a part begin: sums at 0, and extremes at a number that is finite."""
         made: list[ast.stmt] = []
         for one, rule in self.rules.items():
-            if rule.kind == "sum" and _filled_with(one, before, self.facts) != 0:
+            if rule.kind == "sum" and filled_with(one, before, self.facts) != 0:
                 zero = "T.clear(x)" if one in self.facts.tiles else "x = 0"
                 made += stmts(zero, x=one)
         return [*made, *self._bounds(before)]
@@ -63,7 +59,7 @@ class Parts:
         """Extremes that are infinite so far are made finite, for they are taken from themselves."""
         made: list[ast.stmt] = []
         for one in self.bases:
-            first = _filled_with(one, before, self.facts)
+            first = filled_with(one, before, self.facts)
             if first is not None and math.isfinite(first):
                 continue
             if not made:
@@ -79,7 +75,7 @@ class Parts:
     def _bound(self, one: str) -> float:
         """The lowest number, or highest, that stays finite when it is multiplied by factors."""
         factors = [
-            _size(part.factor, self.facts)
+            size_of(part.factor, self.facts)
             for rule in self.rules.values()
             for part in rule.weight.parts
             if part.name == one
@@ -88,11 +84,11 @@ class Parts:
         bound = LOWEST if known else LOW
         return bound if self.rules[one].kind == "max" else -bound
 
-    def stores(self, part: ast.expr) -> list[ast.stmt]:
-        """What keeps a part in the workspaces."""
+    def stores(self, place: list[ast.expr]) -> list[ast.stmt]:
+        """What keeps a part in the workspaces, at a place of theirs."""
         made: list[ast.stmt] = []
         for one in self.rules:
-            region = self._region(self._workspace(one), one, part)
+            region = self._region(self._workspace(one), one, place)
             if one in self.facts.tiles:
                 made += stmts("T.copy(x, region)", x=one, region=region)
             else:
@@ -110,39 +106,41 @@ class Parts:
             tile = facts.tiles.get(one)
             trees = () if tile is None else tile.trees
             dtype = facts.variables[one] if tile is None else tile.dtype
-            # The parts of a tile lie side by side.
-            extents = (*self.extents[::-1], name(self.parts), *trees)
-            shape = tuple(map(plain_extent, extents))
+            shape = tuple(map(plain_extent, (*self.extents, *trees)))
             facts.tensors[made] = Tensor(made, shape, dtype, "workspace")
         return self.workspaces[one]
 
-    def _region(self, workspace: str, one: str, part: ast.expr) -> ast.Subscript:
+    def _region(self, workspace: str, one: str, place: list[ast.expr]) -> ast.Subscript:
         tile = self.facts.tiles.get(one)
-        whole = [ast.Slice(None, None, None)] * (0 if tile is None else tile.rank)
-        indices = [*map(name, self.variables[::-1]), copy_tree(part), *map(copy_tree, whole)]
+        rank = 0 if tile is None else tile.rank
+        whole: list[ast.expr] = [ast.Slice(None, None, None) for _ in range(rank)]
+        indices = [*map(copy_tree, place), *whole]
         return ast.Subscript(name(workspace), ast.Tuple(indices, ast.Load()), ast.Load())
 
     # The second launch.
 
-    def merge(self, before: list[ast.stmt], behind: list[ast.stmt]) -> list[ast.stmt]:
-        """The loop over the parts, from the values that stand before the kernel's own loop."""
+    def merge(
+        self,
+        before: list[ast.stmt],
+        behind: list[ast.stmt],
+        part: str,
+        header: ast.expr,
+        place: list[ast.expr],
+    ) -> list[ast.stmt]:
+        """The loop over the parts, from the values that stand before the kernel's own loop.
+
+        `part` is its variable, `header` what it runs over, and `place` where a part is kept.
+        """
         bounds = self._bounds(before)
         loaded = {one: self._beside(one, f"{one}_part") for one in self.rules}
         newest = {one: self._beside(one, f"new_{one}") for one in self.bases}
         made = [*bounds, *self._declared([*loaded.values(), *newest.values()])]
-        part = self.names.fresh("part")
         inside: list[ast.stmt] = []
         for one in self.rules:
-            inside += self._loaded(one, loaded[one], part)
+            inside += self._loaded(one, loaded[one], place)
         inside += self._combined(loaded, newest)
-        (loop,) = stmts(
-            "for part in T.Pipelined(parts, num_stages=n):\n    pass",
-            part=part,
-            parts=name(self.parts),
-            n=literal(min(STAGES, self.facts.constants[self.parts])),
-        )
-        assert isinstance(loop, ast.For)
-        loop.body = inside
+        loop = ast.For(ast.Name(part, ast.Store()), header, inside, [])
+        loop.type_comment = None
         return [*made, loop, *self._unbounded(bounds, behind)]
 
     def _beside(self, one: str, wanted: str) -> str:
@@ -172,8 +170,8 @@ class Parts:
                 )
         return found
 
-    def _loaded(self, one: str, target: str, part: str) -> list[ast.stmt]:
-        region = self._region(self._workspace(one), one, name(part))
+    def _loaded(self, one: str, target: str, place: list[ast.expr]) -> list[ast.stmt]:
+        region = self._region(self._workspace(one), one, place)
         template = "T.copy(region, x)" if one in self.facts.tiles else "x = region"
         return stmts(template, x=target, region=region)
 
@@ -306,48 +304,3 @@ def _factor(part: Part) -> ast.expr | None:
         assert product is not None
         total = product if total is None else expr("a + b", a=total, b=product)
     return None if part.factor == ONE else total
-
-
-def _size(factor: Coefficient, facts: Facts) -> float | None:
-    """How large a factor is, where its names are constants."""
-    total = 0.0
-    for names, number in factor:
-        values = [facts.constants.get(one) for one in names]
-        if None in values:
-            return None
-        total += abs(
-            float(number) * math.prod(float(value) for value in values if value is not None)
-        )
-    return total
-
-
-def _filled_with(one: str, before: list[ast.stmt], facts: Facts) -> float | None:
-    """The number that a tile or variable has at the end of statements, where they say one."""
-    for statement in reversed(before):
-        if one not in names_in(statement):
-            continue
-        call = operator_call(statement, "clear", "fill")
-        if call is not None and isinstance(call.args[0], ast.Name) and call.args[0].id == one:
-            called = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-            return 0.0 if called == "clear" else _number(call.args[1])
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=target)], value=value) if target == one:
-                match value:
-                    case ast.Call(func=ast.Attribute(attr="alloc_var"), args=[_, init, *_]):
-                        return _number(init)
-                return _number(value)
-        if one in changed_names(statement, facts):
-            return None
-    return None
-
-
-def _number(tree: ast.expr) -> float | None:
-    match tree:
-        case ast.Constant(value=int() | float() as value):
-            return float(value)
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            inner = _number(operand)
-            return None if inner is None else -inner
-        case ast.Call(func=ast.Attribute(attr="infinity")):
-            return math.inf
-    return None
