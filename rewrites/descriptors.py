@@ -38,11 +38,12 @@ def plan_descriptors(function: ast.FunctionDef, facts: Facts) -> DescriptorPlan:
     if not has_tma(facts.target) or facts.hints.get("descriptors") is False:
         return DescriptorPlan(frozenset(), frozenset(), frozenset())
     written: set[str] = set()
-    copied: set[str] = set()
+    copied: dict[str, ast.stmt] = {}
     otherwise: set[str] = set()
     operands: set[str] = set()
     sums: set[str] = set()
-    for node in walk(function):
+    nodes = [(one, node) for one in function.body for node in walk(one)]
+    for block, node in nodes:
         match node:
             case ast.Assign(targets=[ast.Subscript() as target]) | ast.AugAssign(target=target):
                 written.add(base_name(target) or "")
@@ -60,8 +61,10 @@ def plan_descriptors(function: ast.FunctionDef, facts: Facts) -> DescriptorPlan:
                     sums.add(base_name(arguments["C"]) or "")
                 if operator.name == "copy":
                     stored = base_name(arguments["dst"]) or ""
-                    # Two stores through tensor maps are not ordered among themselves.
-                    (otherwise if stored in copied else copied).add(stored)
+                    # Two stores of a launch through tensor maps are not ordered among themselves.
+                    if copied.get(stored) is block:
+                        otherwise.add(stored)
+                    copied[stored] = block
                     otherwise |= names_in(arguments["src"])
                 else:
                     otherwise |= names_in(call)
@@ -74,7 +77,7 @@ def plan_descriptors(function: ast.FunctionDef, facts: Facts) -> DescriptorPlan:
     inputs = {n for n in inputs if facts.tensors[n].storage not in written_memory}
     viewed = {tensor.base for tensor in facts.tensors.values()}
     outputs = {n for n, t in facts.tensors.items() if t.role == "output" and n not in viewed}
-    stored_once = (outputs & copied) - otherwise
+    stored_once = (outputs & copied.keys()) - otherwise
     if stored_once:
         stored_once -= overwritten(function, facts)
     return DescriptorPlan(

@@ -30,24 +30,26 @@ def filled_with(one: str, before: list[ast.stmt], facts: Facts) -> float | None:
         call = operator_call(statement, "clear", "fill")
         if call is not None and isinstance(call.args[0], ast.Name) and call.args[0].id == one:
             called = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-            return 0.0 if called == "clear" else _number(call.args[1])
+            return 0.0 if called == "clear" else _number(call.args[1], facts)
         match statement:
             case ast.Assign(targets=[ast.Name(id=target)], value=value) if target == one:
                 match value:
                     case ast.Call(func=ast.Attribute(attr="alloc_var"), args=[_, init, *_]):
-                        return _number(init)
-                return _number(value)
+                        return _number(init, facts)
+                return _number(value, facts)
         if one in changed_names(statement, facts):
             return None
     return None
 
 
-def _number(tree: ast.expr) -> float | None:
+def _number(tree: ast.expr, facts: Facts) -> float | None:
     match tree:
         case ast.Constant(value=int() | float() as value):
             return float(value)
+        case ast.Name(id=one) if one in facts.constants:
+            return float(facts.constants[one])
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            inner = _number(operand)
+            inner = _number(operand, facts)
             return None if inner is None else -inner
         case ast.Call(func=ast.Attribute(attr="infinity")):
             return math.inf

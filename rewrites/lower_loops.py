@@ -2,7 +2,7 @@
 
 import ast
 
-from rewrites.dtypes import is_float
+from rewrites.dtypes import bits, is_float
 from rewrites.environment import Environment
 from rewrites.errors import refuse
 from rewrites.facts import Facts
@@ -29,7 +29,10 @@ def loop_header(lowering: Lowering, loop: ast.For, space: Space | None = None) -
     stride = step_of(step, environment)
     environment.add_counter(loop.target.id, start, stop, stride)
     space = space or Space(lowering)
-    parts = _shortest([bound(space, part).tree for part in (start, stop, step)])
+    values = [bound(space, part) for part in (start, stop, step)]
+    if any(bits(value.dtype) == 64 for value in values):
+        environment.dtypes[loop.target.id] = "int64"
+    parts = _shortest([value.tree for value in values])
     if operator.name == "Pipelined":
         stages = arguments["num_stages"]
         _note_stages(loop.iter, lowering.facts)
@@ -50,7 +53,8 @@ def loop_header(lowering: Lowering, loop: ast.For, space: Space | None = None) -
             factor = ast.Constant(4)
         header.keywords.append(ast.keyword("loop_unroll_factor", factor))
         return header
-    if loop.target.id in lowering.facts.program_loops and _is_one_pipeline(loop):
+    flat = lowering.facts.program_loops - lowering.facts.uneven_loops
+    if loop.target.id in flat and _is_one_pipeline(loop):
         # One flat loop: the loads of a tile begin while the tile before it is stored.
         header = _call("tl.range", parts)
         header.keywords.append(ast.keyword("flatten", ast.Constant(True)))

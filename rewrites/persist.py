@@ -60,7 +60,7 @@ def _persist(block: ast.With, programs: int, names: Names, facts: Facts) -> None
     program, tile = names.fresh("program"), names.fresh("tile")
     refuse_negative(extents, "T.persistent", facts)
     total, counted_total = number_of_tiles(extents, facts)
-    indices, body = tile_indices(block, tile, names, facts)
+    indices, body = tile_indices(block, tile, counted_total is not total, names, facts)
     counted = expr(
         "T.serial(program, total, programs)",
         program=program,

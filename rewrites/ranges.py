@@ -40,6 +40,14 @@ def range_of(tree: ast.expr, names: Mapping[str, Range]) -> Range:
             return Range(_negate(inner.high), _negate(inner.low))
         case ast.BinOp(left=left, op=op, right=right):
             return _binary(op, range_of(left, names), range_of(right, names))
+        case ast.Call(
+            func=ast.Attribute(attr="cast"),
+            args=[value, ast.Constant(value="int32" | "int64" as dtype)],
+        ):
+            limit = 2**31 if dtype == "int32" else 2**63
+            inner = range_of(value, names)
+            # Ranges are of at most 64 bits, which are kept; what may not fit wraps around.
+            return inner if dtype == "int64" or inner.within(-limit, limit - 1) else UNKNOWN
         case ast.Call(func=ast.Attribute(attr=function), args=args):
             return _call(function, [range_of(arg, names) for arg in args])
     return UNKNOWN

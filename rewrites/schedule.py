@@ -24,6 +24,8 @@ class Schedule:
     swizzle: int | None = None
     # How many programs a persistent grid has.
     programs: int | None = None
+    # How many programs share all turns of all tiles equally; 0 for one on each multiprocessor.
+    stream: int | None = None
     # In how many parts a result tile is stored.
     subtiles: int | None = None
     # Whether transposes of products are computed.
@@ -51,6 +53,7 @@ class Schedule:
             width=defaults.width if self.width is None else self.width,
             swizzle=defaults.swizzle if self.swizzle is None else self.swizzle,
             programs=defaults.programs if self.programs is None else self.programs,
+            stream=defaults.stream if self.stream is None else self.stream,
             subtiles=defaults.subtiles if self.subtiles is None else self.subtiles,
             swap_ab=defaults.swap_ab or self.swap_ab,
             rotate=defaults.rotate or self.rotate,

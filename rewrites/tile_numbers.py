@@ -23,17 +23,17 @@ def number_of_tiles(extents: list[ast.expr], facts: Facts) -> tuple[ast.expr, as
 
 
 def tile_indices(
-    block: ast.With, tile: str, names: Names, facts: Facts
+    block: ast.With, tile: str, is_wide: bool, names: Names, facts: Facts
 ) -> tuple[list[ast.stmt], list[ast.stmt]]:
     """What gives the variables of a grid their values for a tile's number, and the block's body.
 
-    An order of programs that the body asks for becomes that of the numbers.
+    An order of programs that the body asks for becomes that of the numbers, which have 64 bits
+    where they are wide.
     """
     header, target = block.items[0].context_expr, block.items[0].optional_vars
     assert isinstance(header, ast.Call) and target is not None
     variables = target.elts if isinstance(target, ast.Tuple) else [target]
     extents = header.args
-    is_wide = _is_wide(number_of_tiles(extents, facts)[0], facts)
     swizzles = [one for one in block.body if operator_call(one, "use_swizzle") is not None]
     indices, body = _without_swizzles(block.body)
     rest: ast.expr = name(tile)

@@ -76,6 +76,7 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
     facts.schedule = Schedule(
         options=said.options,
         nodes=said.nodes,
+        stream=said.stream,
         subtiles=said.subtiles,
         swap_ab=said.swap_ab,
         rotate=any(plan.rotate for plan in plans),

@@ -135,6 +135,31 @@ def test_sizes_that_are_0_or_known_at_the_launch_only(shape, panel, known, devic
         assert ".to(tl.int64)" in incremented.compile(x).triton_source
 
 
+@pytest.mark.usefixtures("poisoned")
+def test_tiles_of_any_number_are_copied_by_tensor_maps(device) -> None:
+    @tile2triton.kernel
+    @T.persistent(3)
+    def turned(X):
+        A = T.dynamic("A")
+        B = T.const("B")
+        X: T.Tensor((A, B), T.float16)
+        Y = T.empty((A, B), T.float16)
+        with T.Kernel(T.ceildiv(B, 32), T.ceildiv(A, 32), threads=32) as (x, y):
+            tile = T.alloc_shared((32, 32), T.float16)
+            one = T.alloc_shared((32, 32), T.float16)
+            total = T.alloc_fragment((32, 32), T.float32)
+            T.copy(X[y * 32, x * 32], tile)
+            for i, j in T.Parallel(32, 32):
+                one[i, j] = T.if_then_else(i == j, 1, 0)
+            T.gemm(tile, one, total, clear_accum=True)
+            T.copy(total, Y[y * 32, x * 32])
+        return Y
+
+    x = torch.randn(100, 96, dtype=torch.float16, device=device)
+    assert "X_desc.load" in transpile(turned, x, target="cuda:90").triton_source
+    assert torch.equal(turned(x), x)
+
+
 def test_extents_that_may_be_negative_are_refused() -> None:
     @tile2triton.kernel
     @T.persistent(3)

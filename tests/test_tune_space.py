@@ -1,5 +1,7 @@
 """The space of schedules: what programs of both forms let be chosen, found from them alone."""
 
+import itertools
+
 import pytest
 
 import tile2triton
@@ -112,6 +114,14 @@ def test_loops_of_grids_with_few_programs_are_split():
     assert values(few)["split"] == (None, 2, 4, 8, 16)
     point = {**few.usual, "split": 8}
     assert few.schedule(point).as_dict()["split"] == 8
+
+
+def test_turns_of_few_waves_are_shared_equally():
+    found = space(gemm, **{**SIZES, "M": 2000})
+    assert values(found)["stream_k"] == (None, True)
+    ways = {(one["stream_k"], one["persistent"]) for one in itertools.islice(found.points(), 999)}
+    assert ways == {(None, None), (None, True), (True, None)}
+    assert "stream_k" not in values(space(gemm, M=8192, N=32768, K=512))
 
 
 def test_two_extents_of_one_length_are_told_apart():

@@ -2054,4 +2054,24 @@ CATALOGUE: dict[str, Entry] = {
         wrong="T.split(4)  # above a program on whole operands",
         right='T.split("k", 4)',
     ),
+    "T2T943": Entry(
+        title="No turns to share out equally",
+        explanation=(
+            "T.stream_k gives each program as many turns of the loops in T.Kernel blocks as any "
+            "other. A kernel without such a loop has none, and T.split and T.persistent say "
+            "otherwise which program computes what."
+        ),
+        wrong="T.stream_k()  # beside T.persistent()",
+        right="T.stream_k()",
+    ),
+    "T2T944": Entry(
+        title="A kernel whose turns cannot be shared out equally",
+        explanation=(
+            "T.stream_k is for sums, maxima and minima in one loop, of which each tile has as many "
+            "turns. Sums begin at 0, and nothing is stored before the loop. What is rescaled from "
+            "turn to turn, as in a running softmax, can be shared out by T.split."
+        ),
+        wrong="T.stream_k()  # above attention",
+        right="T.split(4)",
+    ),
 }

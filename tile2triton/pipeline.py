@@ -30,6 +30,7 @@ from rewrites import (
     split_loops,
     split_tiles,
     spread_threads,
+    stream_k,
     swap_ab,
     tidy_names,
     tile_operands,
@@ -62,6 +63,7 @@ PIPELINE = tuple(
         apply_schedule,
         check_operators,
         split_loops,
+        stream_k,
         unpack,
         swap_ab,
         remove_jumps,
@@ -105,6 +107,7 @@ def lower(program: Program, target: str, after: str | None = None) -> ast.Module
     facts.operators = OPERATORS
     facts.descriptors = {}
     facts.program_loops = set()
+    facts.uneven_loops = set()
     facts.subtile_stores = 0
     facts.swapped = []
     facts.rotated = []

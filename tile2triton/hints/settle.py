@@ -35,6 +35,7 @@ _FOLLOWED = {
     "num_stages": "`num_stages` of the loops, as far as there are any",
     "width": "elements of each thread, where the program has no products",
     "swizzle": "`tl.swizzle2d` on the program ids",
+    "stream": "as many turns of loops for each program",
     "programs": "a loop over tiles in each program",
     "recompute": "products are made anew for each tile that needs them",
 }

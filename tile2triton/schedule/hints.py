@@ -40,6 +40,13 @@ def persistent(programs: Any = None) -> Any:
     """A program for each multiprocessor, which computes several tiles; `programs` says how many."""
 
 
+def stream_k(programs: Any = None) -> Any:
+    """A program for each multiprocessor, which computes as many turns of loops as any other.
+
+    Tiles that several programs compute turns of are ended by a second kernel.
+    """
+
+
 def subtile(parts: Any) -> Any:
     """Tiles that TMA stores are stored in so many parts, which need less shared memory at once."""
 
@@ -199,6 +206,12 @@ def _read_persistent(programs: Any = None) -> dict[str, Any]:
     return {"programs": _number("the number of programs", programs, 1, "write T.persistent()")}
 
 
+def _read_stream_k(programs: Any = None) -> dict[str, Any]:
+    if programs is None:
+        return {"stream": 0}
+    return {"stream": _number("the number of programs", programs, 1, "write T.stream_k()")}
+
+
 def _read_subtile(parts: Any) -> dict[str, Any]:
     number = _number("the number of parts", parts, 1, "write T.subtile(2)")
     if number > 8 or not _is_power_of_two(number):
@@ -312,6 +325,12 @@ HINTS = (
         _read_persistent,
         operands="a loop over tiles in each program",
         kernels="a loop over the programs of its grid",
+    ),
+    Hint(
+        stream_k,
+        _read_stream_k,
+        operands="as many turns of loops for each program, and a second kernel that combines",
+        kernels="as many turns of loops for each program, and a second kernel that combines",
     ),
     Hint(
         subtile,

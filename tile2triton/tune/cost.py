@@ -58,6 +58,8 @@ class Run:
     panel: int = 0
     is_persistent: bool = False
     parts: int = 1
+    # Whether all programs have as much to do.
+    is_even: bool = False
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,7 @@ def run_of(space: Space, point: Point) -> Run:
         panel=point.get("swizzle") or 0,
         is_persistent=bool(point.get("persistent")),
         parts=next((parts for parts in splits if parts), 1),
+        is_even=bool(point.get("stream_k")),
     )
 
 
@@ -141,6 +144,7 @@ class _Launch:
         self.panel = run.panel or work.panel
         self.is_persistent = run.is_persistent
         self.parts = run.parts
+        self.is_even = run.is_even
 
     def estimate(self) -> Estimate:
         shared, registers = self.shared_memory(self._buffers()), self.registers()
@@ -198,14 +202,17 @@ class _Launch:
         busy, alone = self._program(beside)
         slots = chip.multiprocessors * beside
         waves, rest = divmod(programs, slots)
+        if self.is_even:
+            shares = programs / chip.multiprocessors
+            alone, busy, waves, rest = alone * shares, busy * shares, 1, 0
         start = 0.0 if self.is_persistent else START
         time = START + waves * max(beside * busy, alone + start)
         if rest:
             time += max(-(-rest // chip.multiprocessors) * busy, alone + start)
         moved = sum(self._from_memory(access, slots) for access in work.accesses)
         bound = moved / chip.peaks.memory / 1e6
-        # A second kernel combines the parts of what was shared out.
-        combine = LAUNCH if self.parts > 1 else 0.0
+        # A second kernel combines what was shared out.
+        combine = LAUNCH if self.parts > 1 or self.is_even else 0.0
         return max(time, bound) + LAUNCH + combine
 
     def _program(self, beside: int) -> tuple[float, float]:

@@ -27,6 +27,11 @@ from tile2triton.tune.tile_sizes import TileSize, programs_of, tile_sizes
 WARPS = (1, 2, 4, 8, 16)
 STAGES = (1, 2, 3, 4, 5)
 PARTS = (2, 4, 8, 16)
+# With more waves of programs, the last one, which may leave most of a chip idle, counts for little.
+WAVES = 8
+
+# What says otherwise than T.stream_k which program computes what.
+_OTHER_WAYS = ("persistent", "split")
 
 # The value of each knob by its name; None leaves the program's own.
 Point = Mapping[str, Any]
@@ -64,7 +69,12 @@ class Space:
     stages: int
 
     def __len__(self) -> int:
-        return math.prod(len(knob.values) for knob in self.knobs)
+        ways = [knob for knob in self.knobs if knob.annotation in ("stream_k", *_OTHER_WAYS)]
+        rest = [len(knob.values) for knob in self.knobs if knob not in ways]
+        points = itertools.product(*(knob.values for knob in ways))
+        names = [knob.name for knob in ways]
+        one_way = [point for point in points if _is_one_way(dict(zip(names, point, strict=True)))]
+        return len(one_way) * math.prod(rest)
 
     @property
     def usual(self) -> Point:
@@ -78,7 +88,7 @@ class Space:
         names = [knob.name for knob in self.knobs]
         for values in itertools.product(*(knob.values for knob in self.knobs)):
             point = dict(zip(names, values, strict=True))
-            if point != usual:
+            if point != usual and _is_one_way(point):
                 yield point
 
     def schedule(self, point: Point) -> Schedule:
@@ -97,6 +107,12 @@ class Space:
             else:
                 said[knob.annotation] = value
         return Schedule(**said)
+
+
+def _is_one_way(point: Point) -> bool:
+    """Whether not two choices say which program computes what."""
+    others = [value for key, value in point.items() if key.partition(".")[0] in _OTHER_WAYS]
+    return not (point.get("stream_k") and any(others))
 
 
 def space_of(subject: Subject) -> Space:
@@ -181,6 +197,9 @@ def _choices(subject: Subject, kernel: CompiledKernel, program: Program) -> Iter
         yield from _acting(subject, kernel, "swizzle", (4, 8, 16))
     if said.programs is None:
         yield from _acting(subject, kernel, "persistent", (True,))
+    waves = programs_of(program) / target(subject.target).multiprocessors
+    if said.stream is None and said.programs is None and not said.splits and waves < WAVES:
+        yield from _acting(subject, kernel, "stream_k", (True,))
     if said.subtiles is None and target(subject.target).has_tma:
         yield from _acting(subject, kernel, "subtile", (2,))
     if not said.swap_ab:
