@@ -8,7 +8,9 @@ from tests.kernels.block_scaled_gemm import block_scaled_gemm
 from tests.kernels.chunk_scan import chunk_scan
 from tests.kernels.chunk_state import chunk_state
 from tests.kernels.dequantized_gemm import dequantized_gemm
+from tests.kernels.latent_attention import latent_attention
 from tests.kernels.mla_decode import mla_decode
+from tile2triton import Schedule
 
 BATCH, CHUNKS, CHUNK, HEADS, STATE = 2, 2, 32, 4, 32
 # The whole of both chunks, and a last one that is cut off.
@@ -86,7 +88,19 @@ def latent_case(dtype: str, kv_len: int, heads: int, splits: int) -> Case:
     )
 
 
+def split_case(parts: int) -> Case:
+    return Case(
+        f"mla-split-{parts}",
+        latent_attention if parts == 1 else latent_attention.scheduled(Schedule(split=parts)),
+        oracles.mla_decode,
+        ((BATCH, 24, 32), (BATCH, 24, 16), (BATCH, 75, 32), (BATCH, 75, 16)),
+        parameters={"dim": 32, "dim_rope": 16, "block_H": 16, "block_N": 32},
+    )
+
+
 CASES = (
+    split_case(1),
+    split_case(4),
     latent_case("float16", 128, 32, 4),
     # Programs with nothing to do, and a ragged number of heads.
     latent_case("bfloat16", 75, 24, 8),

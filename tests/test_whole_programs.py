@@ -172,6 +172,7 @@ def test_norms(shape, dtype, device):
     check(row_programs.rms_norm, [x, w], normed, device)
     check(row_programs.bias_gelu, [x, w], functional.gelu(x.double() + w.double()), device)
     check(row_programs.row_sum, [x], x.double().sum(-1), device)
+    check(row_programs.full_sum, [x.reshape(-1)], x.double().sum(), device)
     check(row_programs.l2_normalize, [x], functional.normalize(x.double(), dim=-1), device)
     expected = x.double().mean(-1), x.double().var(-1, correction=0)
     check(row_programs.moments, [x], expected, device)

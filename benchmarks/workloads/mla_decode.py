@@ -16,6 +16,7 @@ from benchmarks.contest import (
 )
 from benchmarks.handwritten import mla_decode as by_hand
 from benchmarks.tilelang_port import tilelang_version
+from tests.kernels.latent_attention import latent_attention
 from tests.kernels.mla_decode import mla_decode
 
 HEADS, DIM, ROPE, KV_LEN = 128, 512, 64, 8192
@@ -41,6 +42,14 @@ def one_sequence(output: Tensor) -> Tensor:
 
 def tile_program(inputs: Inputs, config: Config) -> Call:
     return partial(configured(mla_decode, config), *inputs, dtype="bfloat16")
+
+
+def shared_out(inputs: Inputs, config: Config) -> Call:
+    """The same numbers of parts, of a program that says nothing of them."""
+    parts = {("split" if name == "splits" else name): value for name, value in config.items()}
+    if parts["split"] == 1:
+        del parts["split"]
+    return partial(configured(latent_attention, parts), *inputs, dtype="bfloat16")
 
 
 def hand(inputs: Inputs, config: Config) -> Call:
@@ -74,6 +83,7 @@ def workload(batch: int) -> Workload:
         part=one_sequence,
         contestants=(
             Contestant("tile2triton", "tile2triton", tile_program, ours),
+            Contestant("tile2triton split", "tile2triton", shared_out, ours),
             Contestant("triton", "triton", hand, configs),
             Contestant("torch", "torch", torch_attention),
             Contestant("tilelang", "tilelang", tilelang, ours),

@@ -6,11 +6,12 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from benchmarks.contest import Call, Config, Contestant, Inputs, Workload
+from benchmarks.contest import Call, Config, Contestant, Inputs, Workload, whole
 from benchmarks.handwritten import elementwise as by_hand
 from benchmarks.handwritten import reductions as sums_by_hand
 from benchmarks.tilelang_port import tilelang_version
-from tests.kernels import elementwise, reductions
+from tests.kernels import elementwise, reductions, row_programs
+from tile2triton import Schedule
 
 SIZE = 8192
 DTYPE = torch.bfloat16
@@ -40,6 +41,19 @@ SUMS = tuple(
 )
 
 
+PARTS = tuple(
+    {"programs": programs, "block": block, "warps": warps}
+    for programs, block, warps in (
+        (64, 16384, 16),
+        (128, 16384, 16),
+        (128, 8192, 8),
+        (256, 8192, 8),
+        (256, 8192, 16),
+        (512, 8192, 8),
+    )
+)
+
+
 def numbers(count: int, shape: tuple[int, ...]) -> Inputs:
     return tuple(torch.randn(shape, device="cuda", dtype=DTYPE) for _ in range(count))
 
@@ -66,6 +80,7 @@ def workload(
     contestants: tuple[Contestant, ...],
     passes: int,
     tolerance: float = 5e-3,
+    part: Callable[..., Tensor] = whole,
 ) -> Workload:
     return Workload(
         name=name,
@@ -75,12 +90,21 @@ def workload(
         work=float(passes * SIZE * SIZE * DTYPE.itemsize),
         unit="GB/s",
         tolerance=tolerance,
+        part=part,
         is_small=True,
     )
 
 
+def shared_out(inputs: Inputs, config: Config) -> Call:
+    """The program on whole operands, whose schedule shares the numbers out."""
+    schedule = Schedule(
+        split=("N", config["programs"]), tile={"N": config["block"]}, warps=config["warps"]
+    )
+    return partial(row_programs.full_sum.scheduled(schedule), *inputs)
+
+
 def total(x: Tensor) -> Tensor:
-    return x.sum(dtype=torch.float32).reshape(1)
+    return x.sum(dtype=torch.float32)
 
 
 WORKLOADS = (
@@ -123,6 +147,7 @@ WORKLOADS = (
                 partial(plain, partial(reductions.full_sum, dtype="bfloat16")),
                 SUMS,
             ),
+            Contestant("tile2triton whole", "tile2triton", shared_out, PARTS),
             Contestant(
                 "triton", "triton", partial(plain, sums_by_hand.full_sum), sums_by_hand.FULL_CONFIGS
             ),
@@ -130,5 +155,6 @@ WORKLOADS = (
         ),
         passes=1,
         tolerance=1e-4,
+        part=torch.squeeze,
     ),
 )

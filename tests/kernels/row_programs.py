@@ -85,3 +85,8 @@ def bias_gelu(X, bias):
 @tile2triton.kernel
 def row_sum(X):
     return T.sum(T.cast(X, "float32"), axis=-1)
+
+
+@tile2triton.kernel
+def full_sum(X):
+    return T.sum(T.cast(X, "float32"))
