@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from rewrites.carried import Part, Rule, Weight
 from rewrites.carried_terms import ONE
-from rewrites.environment import Names
+from rewrites.dtypes import bits
+from rewrites.environment import Names, next_power_of_two
 from rewrites.facts import Facts, Tensor, Tile
 from rewrites.known_values import filled_with, size_of
 from rewrites.nodes import Comment
@@ -142,6 +143,17 @@ class Parts:
         loop = ast.For(ast.Name(part, ast.Store()), header, inside, [])
         loop.type_comment = None
         return [*made, loop, *self._unbounded(bounds, behind)]
+
+    def stages(self, most: int) -> int:
+        """Up to `most` stages of the loop, whose tiles take half of the chip's shared memory.
+
+        A single one takes none of it.
+        """
+        tiles = [self.facts.tiles[one] for one in self.rules if one in self.facts.tiles]
+        size = sum(
+            math.prod(map(next_power_of_two, tile.shape)) * bits(tile.dtype) // 8 for tile in tiles
+        )
+        return min(most, 1 + self.facts.shared_memory // 2 // max(1, size))
 
     def _beside(self, one: str, wanted: str) -> str:
         """A tile or variable like another one."""

@@ -135,7 +135,7 @@ class _Split:
         filled = used(filling, len(filling) - len(stores), facts)
         turns.refuse_stores(filled, set(made.workspaces.values()))
         between = [one for one in span if one not in turns.loops]
-        stages = literal(min(STAGES, facts.constants[self.parts]))
+        stages = literal(min(made.stages(STAGES), facts.constants[self.parts]))
         header = expr("T.Pipelined(n, num_stages=s)", n=name(self.parts), s=stages)
         merged = made.merge(before, behind, other, header, [*map(name, outer), name(other)])
         combined = turns.combined([*before, *between, *merged], behind)

@@ -393,3 +393,13 @@ def test_what_is_no_sum_is_refused(carry: object, why: str) -> None:
     with pytest.raises(TileError, match="T2T941") as caught:
         transpile(step(carry).scheduled(Schedule(split=2)), N=8)
     assert why in str(caught.value) and "k`" in str(caught.value)
+
+
+@pytest.mark.parametrize(("columns", "stages"), [(256, ""), (64, "num_stages=4")])
+def test_large_parts_are_not_loaded_ahead(columns: int, stages: str) -> None:
+    """128 KiB each, of which two do not fit into the shared memory; or 32 KiB."""
+    kernel = gemm.scheduled(Schedule(split=8))
+    sizes = {"M": 1024, "N": 1024, "K": 8192, "block_M": 128, "block_N": columns}
+    source = transpile(kernel, target="cuda:90", **sizes).triton_source
+    (loop,) = (line for line in source.splitlines() if line.startswith("    for part"))
+    assert stages in loop if stages else "num_stages" not in loop
