@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, overload
 
-from tile2triton.diagnostics import ArgumentError, at_span
+from tile2triton.diagnostics import ArgumentError, Diagnostic, at_span
 from tile2triton.frontend.cache_keys import cache_key
 from tile2triton.frontend.compiled import CompiledKernel, default_target
 from tile2triton.frontend.eager import EagerKernel
@@ -32,6 +32,7 @@ from tile2triton.tune.configs import (
 from tile2triton.tune.described import described
 from tile2triton.tune.settings import Settings
 from tile2triton.tune.subject import Tunable, decided, subject_of
+from tile2triton.tune.tuned_entries import given_of, has_entry, is_kept, tuned_entry
 from tile2triton.tune.tuning import tune, tune_space
 
 # How long schedules are searched where nobody says it.
@@ -119,6 +120,9 @@ class AutotunedKernel(TileLangFactory):
         self._tuner_cache: dict[Hashable, Config] = {}
         # None where the call gives what is to be tuned.
         self._kernels: dict[Hashable, CompiledKernel | None] = {}
+        # The function that calls run from the second one on, and what it looks up.
+        self._entry: Callable[..., Any] | None = None
+        self._launchers: dict[Hashable, Callable[..., Any]] = {}
         self._lock = threading.RLock()
         for name in do_not_specialize:
             if name not in self.signature.parameters:
@@ -133,7 +137,42 @@ class AutotunedKernel(TileLangFactory):
         kernel = self._tuned(arguments, keywords, is_call=True)
         if kernel is None:
             return self.kernel(*arguments, **keywords)
-        return kernel(*self._operands(arguments, keywords))
+        result = kernel(*self._operands(arguments, keywords))
+        self._look_up_calls(arguments, keywords)
+        return result
+
+    def _look_up_calls(self, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> None:
+        """Let later calls look their launcher up first."""
+        tensors = self._names_of_tensors(arguments, keywords)
+        with self._lock:
+            if self._entry is not None or not has_entry(self.signature):
+                return
+            call = functools.partial(self._missed, tensors)
+            name = self.kernel.__name__
+            self._entry = tuned_entry(name, self.signature, tensors, self._launchers.get, call)
+            # Python looks `__call__` up in the type, so the object gets a type of its own.
+            body = {"__call__": staticmethod(self._entry), "__doc__": self.__doc__}
+            self.__class__ = type("AutotunedKernel", (AutotunedKernel,), body)
+
+    def _missed(
+        self,
+        tensors: tuple[str, ...],
+        key: Hashable | None,
+        named: dict[str, Any],
+        rest: tuple[Any, ...],
+        more: dict[str, Any],
+    ) -> Any:
+        """A call that is not looked up; if it could be, later ones are."""
+        if rest:
+            return AutotunedKernel.__call__(self, *named.values(), *rest, **more)
+        given = {**given_of(named), **more}
+        result = AutotunedKernel.__call__(self, **given)
+        if key is not None and is_kept(named, tensors):
+            kernel = self._tuned((), given, is_call=True)
+            if kernel is not None:
+                # What it has taken once is not asked for shapes and types again.
+                self._launchers[key] = kernel.launcher(shapes_are_known=True)
+        return result
 
     def compile(self, *arguments: Any, **keywords: Any) -> CompiledKernel:
         """The kernel with the best configuration for these arguments."""
@@ -221,11 +260,30 @@ class AutotunedKernel(TileLangFactory):
 
     def _operands(self, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> tuple[Any, ...]:
         """The arguments that the kernel itself runs on."""
-        bound = self.signature.bind_partial(*arguments, **keywords).arguments
-        if isinstance(self.kernel, EagerKernel):
-            return tuple(bound[name] for name in self.kernel.tensors)
-        # Numbers beside whole operands are constants of the kernel.
-        return tuple(value for value in bound.values() if hasattr(value, "shape"))
+        bound = self._bound(arguments, keywords)
+        return tuple(bound[name] for name in self._names_of_tensors(arguments, keywords))
+
+    def _names_of_tensors(
+        self, arguments: tuple[Any, ...], keywords: Mapping[str, Any]
+    ) -> tuple[str, ...]:
+        """The parameters that these are passed for."""
+        bound = self._bound(arguments, keywords)
+        if not isinstance(self.kernel, EagerKernel):
+            # Numbers beside whole operands are constants of the kernel.
+            return tuple(name for name, value in bound.items() if hasattr(value, "shape"))
+        for name in self.kernel.tensors:
+            if name not in bound:
+                raise self._wrong_call(f"missing the argument `{name}`")
+        return self.kernel.tensors
+
+    def _bound(self, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            return self.signature.bind_partial(*arguments, **keywords).arguments
+        except TypeError as error:
+            raise self._wrong_call(str(error)) from None
+
+    def _wrong_call(self, message: str) -> ArgumentError:
+        return ArgumentError(Diagnostic("T2T411", f"{self.__name__}: {message}"))
 
 
 def _told_apart(value: Any) -> Hashable:
