@@ -14,6 +14,7 @@ from triton.compiler.compiler import LazyDict
 from tests.fake_gpu import fake_gpu
 from tile2triton.launching import direct_launcher
 from tile2triton.runtime import import_module
+from tile2triton.ttgir import patch
 
 # Triton 3.9 says so of every kernel that it compiles.
 pytestmark = pytest.mark.filterwarnings("ignore:TRITON_DEFAULT_FP_FUSION")
@@ -374,6 +375,26 @@ def test_a_kernel_that_reads_variables_of_its_module_is_launched_by_triton(gpu, 
     module.SCALE = triton.language.constexpr(3)
     with pytest.raises(RuntimeError, match="SCALE has changed"):
         direct((1,), a, a, 16, 16, 0.5)
+
+
+def test_a_patched_kernel_is_launched_directly_under_our_hook_alone(gpu, tmp_path, monkeypatch):
+    monkeypatch.setattr(triton.knobs.runtime, "add_stages_inspection_hook", None)
+    module, direct = made(PLAIN, tmp_path)
+    patch(module.kernel, ("latency", "a", {}))
+    a = torch.zeros(16)
+    for expected in (False, True, True):
+        assert agree(gpu, module, direct, (1,), a, a, 16, 16, 0.5) is expected
+    monkeypatch.setattr(
+        triton.knobs.runtime, "add_stages_inspection_hook", lambda *_: ("other", "other")
+    )
+    for _ in range(3):
+        assert not agree(gpu, module, direct, (1,), a, a, 16, 16, 0.5)
+
+
+def test_direct_launches_can_be_switched_off(gpu, tmp_path, monkeypatch):
+    monkeypatch.setenv("TILE2TRITON_DIRECT_LAUNCHES", "0")
+    module = import_module(PLAIN, tmp_path / "emitted.py")
+    assert direct_launcher(module, PLAIN, "launch", module.launch, module.launch) is None
 
 
 def test_memory_that_a_launch_needs_is_asked_for_by_triton(gpu, tmp_path):

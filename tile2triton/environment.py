@@ -55,7 +55,14 @@ PATCH_SECONDS = Variable(
     meaning="for how long a kernel may compile when its patches are tried for the first time",
 )
 
-VARIABLES = (CACHE_DIR, DISABLE_CACHE, TUNE_PROCESSES, SCHEDULES, PATCH_SECONDS)
+DIRECT_LAUNCHES = Variable(
+    name="TILE2TRITON_DIRECT_LAUNCHES",
+    default="1",
+    meaning="whether what was launched before is launched without asking Triton anew",
+)
+
+VARIABLES = (CACHE_DIR, DISABLE_CACHE, TUNE_PROCESSES, SCHEDULES, PATCH_SECONDS, DIRECT_LAUNCHES)
+_NO = ("0", "false", "no", "off")
 
 
 def patch_seconds() -> float:
@@ -90,4 +97,9 @@ CACHING = Caching()
 
 def is_caching() -> bool:
     """Whether results of tuning are kept on disk."""
-    return CACHING.is_enabled and DISABLE_CACHE.value.lower() in ("0", "false", "no", "off")
+    return CACHING.is_enabled and DISABLE_CACHE.value.lower() in _NO
+
+
+def launches_directly() -> bool:
+    """Whether a kernel that is loaded launches by itself what Triton has launched before."""
+    return DIRECT_LAUNCHES.value.lower() not in _NO

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from inspect import getclosurevars
 from typing import Any
 
+import torch
 import triton
 from triton.backends.nvidia import driver as nvidia
 from triton.compiler import CompiledKernel
@@ -48,13 +49,18 @@ class Maps(dict[Hashable, tuple[Any, ...]]):
         return made
 
 
+def is_known() -> bool:
+    """Whether this Triton, and what it compiles for here, is what `binary_of` knows."""
+    return VERSION in KNOWN and torch.version.hip is None
+
+
 def binary_of(compiled: Any, describe: Sequence[Callable[[Any], Any]]) -> Binary | None:
     """What launches a compiled kernel on CUDA; None where a launch needs more than its arguments.
 
     `describe` makes a descriptor of each argument that stands for one. A binary keeps the kernel,
     whose code would be unloaded with it.
     """
-    if VERSION not in KNOWN or type(compiled) is not CompiledKernel:
+    if type(compiled) is not CompiledKernel:
         return None
     launcher = compiled.run
     if type(launcher) is not nvidia.CudaLauncher or _needs_memory(launcher):

@@ -53,23 +53,31 @@ class DirectKernel:
     def _missed(self, key: Hashable | None, grid: tuple[int, ...], *arguments: Any) -> None:
         """Let Triton launch; what it launched is kept by the key, where there is one."""
         before = self.surroundings.now()
-        passed = [
-            made(one, known) for one, known in zip(arguments, self.site.arguments, strict=True)
-        ]
-        compiled = self.kernel[grid](*passed, **self.site.named)
+        compiled = self._launch_by_triton(grid, *arguments)
         after = self.surroundings.now()
-        if after is None or after != before:
+        if self.kernel.used_global_vals:
+            # Triton compares them at every launch.
+            self.use(self._launch_by_triton)
+        elif after is None or after != before:
             return
-        if after != self.surroundings.known:
+        elif after != self.surroundings.known:
             # What was found in other surroundings may be another binary.
             self.binaries.clear()
             self.surroundings.remember(after)
         elif key is not None and all(map(Kind.takes, self.kinds, arguments, self.site.arguments)):
-            binary = binary_of(compiled, self._describing())
-            if binary is not None:
-                if len(self.binaries) >= MOST_BINARIES:
-                    self.binaries.clear()
-                self.binaries[key] = binary
+            self._keep(key, binary_of(compiled, self._describing()))
+
+    def _keep(self, key: Hashable, binary: Binary | None) -> None:
+        if binary is None:
+            self.use(self._launch_by_triton)
+            return
+        if len(self.binaries) >= MOST_BINARIES:
+            self.binaries.clear()
+        self.binaries[key] = binary
+
+    def _launch_by_triton(self, grid: tuple[int, ...], *arguments: Any) -> Any:
+        known = zip(arguments, self.site.arguments, strict=True)
+        return self.kernel[grid](*(made(one, of) for one, of in known), **self.site.named)
 
     def _describing(self) -> list[Callable[[Any], Any]]:
         """What makes a descriptor of each argument that stands for one."""

@@ -10,6 +10,9 @@ from typing import Any
 import torch
 from triton.runtime.errors import OutOfResources
 
+from tile2triton.environment import launches_directly
+
+from .binaries import is_known
 from .kernel import DirectKernel, is_direct
 from .surroundings import PREFIX
 from .tree import direct_tree
@@ -33,6 +36,8 @@ def direct_launcher(
 
     The module stays as it is: its kernels call each other, and other tools launch them.
     """
+    if not is_known() or not launches_directly():
+        return None
     values = vars(module)
     made = direct_tree(text, name, values, shapes_are_known)
     if made is None or not all(is_direct(values[x.kernel], x) for x in made.sites.values()):

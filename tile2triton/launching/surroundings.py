@@ -52,8 +52,7 @@ class Surroundings:
         run = JITFunction.run
         if not isinstance(run, FunctionType) or run.__globals__ is not vars(jit):
             return None
-        # Triton compares the variables of modules that a kernel reads at every launch.
-        if self.kernel.used_global_vals or not self._has_own_hooks_only():
+        if not self._has_own_hooks_only():
             return None
         return {
             "known_knobs": dict(vars(self.runtime)),
