@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -35,9 +36,19 @@ class DirectKernel:
         self.binaries: dict[Hashable, Binary] = {}
         self.surroundings = Surroundings(kernel)
         self.kinds: tuple[Kind, ...] = ()
+        self.launch: Callable[..., None] | None = None
+        self.lock = threading.Lock()
 
     def first(self, grid: tuple[int, ...], *arguments: Any) -> None:
         """The first launch; `use` gets the function that is made for later ones."""
+        with self.lock:
+            # Another thread may have been the first.
+            launch = self.launch = self.launch or self._made_for(arguments)
+        self.use(launch)
+        launch(grid, *arguments)
+
+    def _made_for(self, arguments: tuple[Any, ...]) -> Callable[..., None]:
+        """The function for arguments of the same kinds."""
         self.kinds = tuple(map(Kind.of, arguments, self.site.arguments))
         names = [parameter.name for parameter in self.kernel.params]
         constants = [self.site.named[name] for name in names[len(arguments) :]]
@@ -46,9 +57,7 @@ class DirectKernel:
         self.surroundings.define(**{f"constant{at}": one for at, one in enumerate(constants)})
         several = torch.cuda.device_count() > 1
         text = launch_text(self.kinds, self.site.arguments, len(constants), several)
-        launch = defined(text, self.surroundings.scope)
-        self.use(launch)
-        launch(grid, *arguments)
+        return defined(text, self.surroundings.scope)
 
     def _missed(self, key: Hashable | None, grid: tuple[int, ...], *arguments: Any) -> None:
         """Let Triton launch; what it launched is kept by the key, where there is one."""
