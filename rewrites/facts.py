@@ -110,6 +110,8 @@ class Launch:
     descriptors: tuple[Descriptor, ...] = ()
     # Further options of the launch, by Triton's names.
     options: dict[str, int] = field(default_factory=dict)
+    # What the kernel is written in: "triton" or "gluon".
+    language: str = "triton"
 
 
 @dataclass(frozen=True)

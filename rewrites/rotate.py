@@ -70,8 +70,14 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
         facts.unrotated.append("Triton itself ends turns in the next one, where tcgen05 multiplies")
     else:
         for kernel in kernels_of(tree):
-            _Rotation(kernel, facts).block(kernel.body, [])
+            rotated_kernel(kernel, facts)
     return tree
+
+
+def rotated_kernel(kernel: ast.FunctionDef, facts: Facts) -> ast.FunctionDef:
+    """A kernel with its loops rotated, as far as they allow it."""
+    _Rotation(kernel, facts).block(kernel.body, [])
+    return kernel
 
 
 @dataclass

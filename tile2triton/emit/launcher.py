@@ -125,7 +125,8 @@ def _launch(
         body += stmts(text, grid=grid)
     new = [made for made in launch.descriptors if made.name not in described]
     described |= {made.name for made in new}
-    call = [*_alignments(new, facts, written), *(_descriptor(made, facts) for made in new)]
+    call = _alignments(new, facts, written)
+    call += [_descriptor(made, facts, launch.language) for made in new]
     call.append(_call(launch, facts, grid))
     if not may_be_empty(launch, facts):
         return body + call
@@ -169,8 +170,8 @@ def _alignments(descriptors: list[Descriptor], facts: Facts, written: set[str]) 
     return refusals + copies
 
 
-def _descriptor(made: Descriptor, facts: Facts) -> ast.stmt:
-    """The TMA descriptor of a contiguous tensor."""
+def _descriptor(made: Descriptor, facts: Facts, language: str) -> ast.stmt:
+    """The TMA descriptor of a contiguous tensor; Gluon's says how tiles lie in shared memory."""
     tensor = facts.tensors[made.tensor]
     steps = strides(tensor)
     (result,) = stmts(
@@ -181,6 +182,15 @@ def _descriptor(made: Descriptor, facts: Facts) -> ast.stmt:
         strides=ast.List([steps[d] or ast.Constant(1) for d in made.order], ast.Load()),
         block=ast.List(list(made.block), ast.Load()),
     )
+    if language == "gluon":
+        layout = expr(
+            "gl.NVMMASharedLayout.get_default_for(block, kind)",
+            block=ast.List(list(made.block), ast.Load()),
+            kind=expr(f"gl.{tensor.dtype}"),
+        )
+        assert isinstance(result, ast.Assign) and isinstance(result.value, ast.Call)
+        result.value.func = name("TileDescriptor")
+        result.value.args.append(layout)
     return result
 
 

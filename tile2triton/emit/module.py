@@ -21,6 +21,23 @@ IMPORTS = (
     ("torch", "import torch"),
     ("triton", "import triton"),
     ("tl", "import triton.language as tl"),
+    ("gluon", "from triton.experimental import gluon"),
+    ("gl", "from triton.experimental.gluon import language as gl"),
+    ("mbarrier", "from triton.experimental.gluon.language.nvidia.hopper import mbarrier"),
+    ("tma", "from triton.experimental.gluon.language.nvidia.hopper import tma"),
+    (
+        "fence_async_shared",
+        "from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared",
+    ),
+    ("warpgroup_mma", "from triton.experimental.gluon.language.nvidia.hopper import warpgroup_mma"),
+    (
+        "warpgroup_mma_wait",
+        "from triton.experimental.gluon.language.nvidia.hopper import warpgroup_mma_wait",
+    ),
+    (
+        "TileDescriptor",
+        "from triton.experimental.gluon.nvidia.hopper import TensorDescriptor as TileDescriptor",
+    ),
     ("libdevice", "from triton.language.extra import libdevice"),
     ("TensorDescriptor", "from triton.tools.tensor_descriptor import TensorDescriptor"),
 )
@@ -37,6 +54,7 @@ def emit(tree: ast.Module, facts: Facts) -> str:
     grids = fixed_grids(facts, host)
     shown = _constants(facts, [launch, *grids])
     body = [
+        *_versions(tree),
         *device_functions(tree.body),
         *tree.body,
         *patch_block(facts),
@@ -48,6 +66,19 @@ def emit(tree: ast.Module, facts: Facts) -> str:
     body += checked_arguments(facts, host)
     header = ast.Expr(ast.Constant(_docstring(facts)))
     return to_source(ast.Module([header, *_imports(body), *body], []))
+
+
+def _versions(tree: ast.Module) -> list[ast.stmt]:
+    """Names that Gluon has changed between versions of Triton."""
+    used = names_in(tree)
+    made: list[ast.stmt] = []
+    for ours, new, old in (
+        ("load_tile", "async_load", "async_copy_global_to_shared"),
+        ("store_tile", "async_store", "async_copy_shared_to_global"),
+    ):
+        if ours in used:
+            made += stmts(f"{ours} = getattr(tma, {new!r}, None) or tma.{old}")
+    return [Comment("Their names in Triton 3.6 are others than later."), *made] if made else []
 
 
 def _docstring(facts: Facts) -> str:

@@ -1,0 +1,1 @@
+"""Triton kernels as kernels of Gluon, where one partition of warps loads and others compute."""

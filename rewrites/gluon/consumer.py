@@ -1,0 +1,244 @@
+"""What consumers do: wait for tiles, multiply, compute beside products in flight, and store."""
+
+import ast
+from dataclasses import dataclass, field
+
+from rewrites.gluon.errors import UnsuitedError
+from rewrites.gluon.layouts import Layouts, every, in_gluon
+from rewrites.gluon.parts import Parts, Sites
+from rewrites.gluon.ranges import Chain
+from rewrites.gluon.rings import Load, factors_of, is_dot, is_product_loop, load_of, reads
+from rewrites.nodes import Blank, Comment
+from rewrites.quote import copy_tree, expr, name, place, stmts
+from rewrites.tree import names_in
+
+
+@dataclass
+class Flight:
+    """A product in flight: its sum, what it reads from registers, and the slots that it reads."""
+
+    sum: str
+    registers: list[str]
+    slots: list[str]
+
+
+@dataclass
+class Consumer:
+    """Writes the body of the function that each consumer runs."""
+
+    parts: Parts
+    sites: Sites
+    chain: Chain
+    flying: list[Flight] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.body = self.parts.consumed
+        self.sums: dict[str, tuple[ast.expr, ast.expr]] = {}
+        self.layouts = Layouts(self.body, self._products())
+        # The slots that products still read, by the variable of the tile.
+        self.held: dict[str, str] = {}
+
+    def _products(self) -> dict[str, str]:
+        """The layout's name for each product's variable: one for all of a number of columns."""
+        names: dict[str, str] = {}
+        by_columns: dict[int, str] = {}
+        for statement in every(self.body):
+            match statement:
+                case ast.Assign(targets=[ast.Name(id=target)], value=value) if is_dot(value):
+                    tile = self.parts.tile(target)
+                    if tile.shape[0] < 16 * self.parts.warps or tile.dtype != "float32":
+                        raise UnsuitedError(f"`{target}` is no product of {self.parts.warps} warps")
+                    columns = tile.shape[1]
+                    names[target] = by_columns.setdefault(columns, f"{target}_layout")
+                    self.sums[names[target]] = tile.trees
+        return names
+
+    def written(self) -> list[ast.stmt]:
+        made: list[ast.stmt] = []
+        for key, (_, columns) in self.sums.items():
+            made += stmts(
+                "key: gl.constexpr = gl.NVMMADistributedLayout("
+                "[3, 0], [gl.num_warps(), 1], [16, columns, width])",
+                key=key,
+                columns=columns,
+                width=ast.Constant(self.parts.depth),
+            )
+        for ring in self.parts.rings.values():
+            made += stmts("turn = 0", turn=self.sites.turn(ring.name))
+        last = max(at for at, one in enumerate(self.body) if _has_product_loop(one))
+        made += self.block(self.body[: last + 1])
+        made += self.sites.drained(self.chain)
+        made += self.block(self.body[last + 1 :])
+        return made
+
+    def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        made: list[ast.stmt] = []
+        for statement in body:
+            made += self.statement(statement)
+        return made
+
+    def statement(self, statement: ast.stmt) -> list[ast.stmt]:
+        match statement:
+            case Comment() | Blank():
+                return [statement]
+            case ast.Assign(targets=[ast.Name(id=target)], value=value):
+                load = load_of(statement)
+                if load is not None:
+                    return self.load(load, statement)
+                if is_dot(value):
+                    return self.product(target, value, statement)
+                made = self.finished(reads(statement), statement)
+                known = self.layouts.known.get(target)
+                value = self.layouts.placed(value, known)
+                assert isinstance(statement, ast.Assign)
+                value = self.chain.paired_value(statement, value, name(self.sites.part))
+                return [*made, place(ast.Assign([name(target)], value), statement)]
+            case ast.Assign(targets=[ast.Tuple()], value=value):
+                copy = copy_tree(statement)
+                copy.value = in_gluon(value)
+                return [copy]
+            case ast.For(iter=ast.Call(args=args), target=target, body=body):
+                return self.loop(statement, target, args, body)
+            case ast.If(test=test, body=body, orelse=[]):
+                before = self.drained(statement)
+                inside = self.block(body)
+                inside += self.drained(statement)
+                return [*before, place(ast.If(in_gluon(test), inside, []), statement)]
+            case ast.Expr(value=ast.Call(func=ast.Attribute(attr="store")) as call):
+                return self.store(call, statement)
+            case ast.Expr(value=ast.Call(func=ast.Attribute(attr="static_assert")) as call):
+                return [place(ast.Expr(in_gluon(call)), statement)]
+        raise UnsuitedError(f"`{ast.unparse(statement).partition(chr(10))[0]}` has no form here")
+
+    def loop(
+        self, statement: ast.For, target: ast.expr, args: list[ast.expr], body: list[ast.stmt]
+    ) -> list[ast.stmt]:
+        made = self.drained(statement)
+        header = ast.Call(name("range"), [in_gluon(one) for one in args], [])
+        inside = self.block(body)
+        inside += self.drained(statement)
+        loop = ast.For(copy_tree(target), header, inside, [])
+        return [*made, place(loop, statement)]
+
+    def load(self, load: Load, statement: ast.stmt) -> list[ast.stmt]:
+        """Wait for a tile in its ring, or fetch one that is loaded once."""
+        made = self.finished({load.name}, statement)
+        if load.name in self.parts.rings:
+            made += self.sites.awaited(load)
+            self.held[load.name] = self.sites.empty(load.name)
+        else:
+            made += self.sites.fetched(load)
+        return [place(one, statement) for one in made]
+
+    def product(self, target: str, call: ast.expr, statement: ast.stmt) -> list[ast.stmt]:
+        assert isinstance(call, ast.Call)
+        (first, is_turned), (second, second_is_turned) = factors_of(call)
+        added = call.args[2] if len(call.args) > 2 else None
+        made: list[ast.stmt] = []
+        registers: list[str] = []
+        slots: list[str] = []
+        trees: list[ast.expr] = []
+        layout = self.layouts.products[target]
+        for at, (one, turned) in enumerate(((first, is_turned), (second, second_is_turned))):
+            if self.parts.is_loaded(one):
+                tree: ast.expr = name(one)
+                if turned:
+                    tree = expr("x.permute((1, 0))", x=tree)
+                if one in self.held:
+                    slots.append(self.held.pop(one))
+                trees.append(tree)
+                continue
+            if at or turned:
+                raise UnsuitedError(f"`{one}` is computed, and wgmma reads it from shared memory")
+            made += self.finished({*names_in(call.args[0])}, statement)
+            factor = self.sites.names.fresh(f"{one}_factor")
+            value = self.layouts.placed(call.args[0], self.layouts.known.get(one))
+            made += stmts(
+                "factor = gl.convert_layout(value, gl.DotOperandLayout(0, layout, width))",
+                factor=factor,
+                value=value,
+                layout=layout,
+                width=ast.Constant(self.parts.width),
+            )
+            registers.append(factor)
+            trees.append(name(factor))
+        if added is None or not isinstance(added, ast.Name):
+            rows, columns = self.parts.tile(target).trees
+            zeros = expr(
+                "gl.zeros((rows, columns), gl.float32, layout=layout)",
+                rows=rows,
+                columns=columns,
+                layout=layout,
+            )
+            issued = expr(
+                "warpgroup_mma(a, b, zeros, use_acc=False, is_async=True)",
+                a=trees[0],
+                b=trees[1],
+                zeros=zeros,
+            )
+        else:
+            if added.id != target:
+                raise UnsuitedError(f"`{target}` adds to `{added.id}`")
+            issued = expr(
+                "warpgroup_mma(a, b, total, is_async=True)",
+                a=trees[0],
+                b=trees[1],
+                total=name(target),
+            )
+        made += stmts("target = issued", target=target, issued=issued)
+        self.flying.append(Flight(target, registers, slots))
+        return [place(one, statement) for one in made]
+
+    def finished(self, names: set[str], statement: ast.stmt) -> list[ast.stmt]:
+        """Wait until the products are done that set, or read, one of these names."""
+        last = -1
+        for at, flight in enumerate(self.flying):
+            if flight.sum in names or names & set(flight.registers):
+                last = at
+        return self._awaited(last + 1, statement)
+
+    def drained(self, statement: ast.stmt) -> list[ast.stmt]:
+        return self._awaited(len(self.flying), statement)
+
+    def _awaited(self, count: int, statement: ast.stmt) -> list[ast.stmt]:
+        """Wait for the first products in flight, and give their slots back."""
+        if not count:
+            return []
+        done, self.flying = self.flying[:count], self.flying[count:]
+        sums = list(dict.fromkeys(flight.sum for flight in done))
+        registers = [one for flight in done for one in flight.registers]
+        targets = [*sums, *(f"_{one}" for one in registers)]
+        waited = expr(
+            "warpgroup_mma_wait(pending, deps=depended)",
+            pending=ast.Constant(len(self.flying)),
+            depended=ast.List([name(one) for one in (*sums, *registers)], ast.Load()),
+        )
+        target: ast.expr = name(targets[0])
+        if len(targets) > 1:
+            target = ast.Tuple([name(one) for one in targets], ast.Store())
+        made: list[ast.stmt] = [ast.Assign([target], waited)]
+        for flight in done:
+            for slot in flight.slots:
+                made += stmts(f"mbarrier.arrive({slot}, count=1)")
+        return [place(one, statement) for one in made]
+
+    def store(self, call: ast.Call, statement: ast.stmt) -> list[ast.stmt]:
+        """Store a tile by way of shared memory."""
+        match call:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=owner)), args=[coordinates, value]
+            ) if owner in self.parts.descriptors:
+                pass
+            case _:
+                raise UnsuitedError(f"`{ast.unparse(call)}` stores by pointers")
+        made = self.finished(names_in(value), statement)
+        match value:
+            case ast.Call(func=ast.Attribute(value=inner, attr="reshape")):
+                value = inner
+        placed = self.layouts.placed(value, self.layouts.of(value))
+        made += self.sites.stored(owner, coordinates, placed)
+        return [place(one, statement) for one in made]
+
+
+def _has_product_loop(statement: ast.stmt) -> bool:
+    return any(is_product_loop(one) for one in every([statement]))

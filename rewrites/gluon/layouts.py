@@ -1,0 +1,247 @@
+"""Layouts of the tiles that a consumer computes with: from its products to all else.
+
+A product's layout is that of wgmma; a reduction of it is a slice; what is element by element has
+the layout of its operands. What is made of numbers alone, as `tl.arange` is, takes the layout of
+what it is first used with.
+"""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rewrites.gluon.errors import UnsuitedError
+from rewrites.gluon.rings import is_dot
+from rewrites.quote import copy_tree, expr, literal, name
+
+MADE_OF_NUMBERS = ("arange", "zeros", "full")
+REDUCTIONS = ("max", "min", "sum")
+# Functions of elements that Gluon has under the same name.
+ELEMENTWISE = (
+    "abs cdiv ceil clamp cos div_rn erf exp exp2 floor fma log log2 maximum minimum rsqrt sin sqrt "
+    "where to program_id num_programs load int64 umulhi zeros_like"
+).split()
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Of the product whose layout is called `base`, or the slice of it that has lost `lost`.
+
+    Without a base it is any layout; a number has none.
+    """
+
+    base: str = ""
+    lost: int | None = None
+
+    @property
+    def tree(self) -> ast.expr:
+        if self.lost is None:
+            return name(self.base)
+        return expr("gl.SliceLayout(dim, base)", dim=literal(self.lost), base=name(self.base))
+
+
+ANY = Layout()
+Found = Layout | None
+
+
+class Layouts:
+    """The layout of each variable of a consumer, whose products have the layouts `products`."""
+
+    def __init__(self, body: list[ast.stmt], products: dict[str, str]) -> None:
+        self.products = products
+        self.known: dict[str, Found] = {}
+        assignments = [one for one in every(body) if isinstance(one, ast.Assign)]
+        while True:
+            before = dict(self.known)
+            for one in assignments:
+                self._learn(one)
+            if self.known == before:
+                break
+
+    def _learn(self, one: ast.Assign) -> None:
+        (target,) = one.targets
+        if not isinstance(target, ast.Name):
+            return
+        if is_dot(one.value):
+            self.known[target.id] = Layout(self.products[target.id])
+            return
+        found, known = self.of(one.value), self.known.get(target.id)
+        if known is None or known == ANY:
+            self.known[target.id] = known = found or known
+        if known is not None and known != ANY:
+            self._demand(one.value, known)
+
+    def of(self, tree: ast.expr) -> Found:
+        """The layout of an expression."""
+        match tree:
+            case ast.Name(id=one):
+                return self.known.get(one)
+            case ast.Call(func=ast.Attribute(attr=function)) if function in MADE_OF_NUMBERS:
+                return ANY
+            case ast.Call(func=ast.Attribute(attr=function), args=[inner, *_]) if (
+                function in REDUCTIONS and tree.keywords
+            ):
+                return self._reduced(tree, self.of(inner))
+            case ast.Subscript(value=inner):
+                found = self.of(inner)
+                return Layout(found.base) if found else found
+        found = [one for part in operands(tree) if (one := self.of(part)) is not None]
+        concrete = [one for one in found if one != ANY]
+        tiles = [
+            one
+            for part in operands(tree)
+            if not is_broadcast(part) and (one := self.of(part)) not in (None, ANY)
+        ]
+        return next(iter([*tiles, *concrete, *found]), None)
+
+    def _reduced(self, tree: ast.Call, found: Found) -> Found:
+        if found is None or found == ANY:
+            return found
+        axis = ast.literal_eval(tree.keywords[0].value)
+        return None if found.lost is not None else Layout(found.base, axis)
+
+    def _demand(self, tree: ast.expr, wanted: Layout) -> None:
+        """Let what has any layout have the one that its use wants."""
+        match tree:
+            case ast.Name(id=one):
+                if self.known.get(one) == ANY:
+                    self.known[one] = wanted
+            case ast.Subscript(value=inner):
+                self._demand(inner, unbroadcast(tree, wanted))
+            case ast.Call(func=ast.Attribute(attr=function)) if (
+                function in (*MADE_OF_NUMBERS, *REDUCTIONS) and (tree.keywords or tree.args)
+            ):
+                return
+            case _:
+                for part in operands(tree):
+                    self._demand(part, wanted)
+
+    def placed(self, tree: ast.expr, wanted: Found) -> ast.expr:
+        """An expression in Gluon, in the layout that is wanted."""
+        found = self.of(tree)
+        if wanted is None or wanted == ANY:
+            wanted = found
+        match tree:
+            case ast.Name():
+                return self._converted(copy_tree(tree), found, wanted)
+            case ast.Constant():
+                return copy_tree(tree)
+            case ast.Call(func=ast.Attribute(attr=function)) if function in MADE_OF_NUMBERS:
+                made = ast.Call(_in_gluon(tree.func), _plain(tree.args), _plain_words(tree.keywords))
+                if wanted is not None and wanted != ANY:
+                    made.keywords.append(ast.keyword("layout", wanted.tree))
+                return made
+            case ast.Call(func=ast.Attribute(attr=function), args=[inner]) if (
+                function in REDUCTIONS and tree.keywords
+            ):
+                words = _plain_words(tree.keywords)
+                made = ast.Call(_in_gluon(tree.func), [self.placed(inner, None)], words)
+                return self._converted(made, found, wanted)
+            case ast.Subscript(value=inner, slice=index):
+                within = unbroadcast(tree, wanted) if wanted else None
+                return ast.Subscript(self.placed(inner, within), copy_tree(index), ast.Load())
+        return self._element_wise(tree, wanted)
+
+    def _element_wise(self, tree: ast.expr, wanted: Found) -> ast.expr:
+        match tree:
+            case ast.BinOp(left=left, op=op, right=right):
+                return ast.BinOp(self.placed(left, wanted), op, self.placed(right, wanted))
+            case ast.UnaryOp(op=op, operand=operand):
+                return ast.UnaryOp(op, self.placed(operand, wanted))
+            case ast.Compare(left=left, ops=ops, comparators=others):
+                rest = [self.placed(one, wanted) for one in others]
+                return ast.Compare(self.placed(left, wanted), ops, rest)
+            case ast.Call(func=ast.Name(id="float"), args=args):
+                return ast.Call(name("float"), _plain(args), [])
+            case ast.Call(func=ast.Attribute(value=owner, attr=function)) if function in (
+                ELEMENTWISE
+            ):
+                args, words = tree.args, tree.keywords
+                if not _is_tl(owner):
+                    method = ast.Attribute(self.placed(owner, wanted), function, ast.Load())
+                    return ast.Call(method, [_in_gluon(one) for one in args], _plain_words(words))
+                placed = [self.placed(one, wanted) for one in args]
+                others = [ast.keyword(one.arg, self.placed(one.value, wanted)) for one in words]
+                return ast.Call(_in_gluon(tree.func), placed, others)
+            case ast.Attribute() | ast.List() | ast.Tuple():
+                return _in_gluon(tree)
+        raise UnsuitedError(f"`{ast.unparse(tree)}` has no form in Gluon here")
+
+    def _converted(self, tree: ast.expr, found: Found, wanted: Found) -> ast.expr:
+        if found is None or wanted is None or found == wanted or wanted == ANY:
+            return tree
+        if found == ANY:
+            return expr("gl.set_auto_layout(x, layout)", x=tree, layout=wanted.tree)
+        return expr("gl.convert_layout(x, layout)", x=tree, layout=wanted.tree)
+
+
+def operands(tree: ast.expr) -> Iterator[ast.expr]:
+    """What an element-wise expression is made of."""
+    match tree:
+        case ast.BinOp(left=left, right=right):
+            yield from (left, right)
+        case ast.UnaryOp(operand=operand):
+            yield operand
+        case ast.Compare(left=left, comparators=others):
+            yield from (left, *others)
+        case ast.Call(func=func, args=args, keywords=words):
+            if isinstance(func, ast.Attribute) and not _is_tl(func.value):
+                yield func.value
+            yield from args
+            yield from (one.value for one in words)
+
+
+def is_broadcast(tree: ast.expr) -> bool:
+    """Whether a tile has an extent of 1 that its use makes longer."""
+    match tree:
+        case ast.Subscript():
+            return True
+        case ast.BinOp() | ast.UnaryOp() | ast.Call():
+            parts = [one for one in operands(tree) if not isinstance(one, ast.Constant)]
+            return bool(parts) and all(map(is_broadcast, parts))
+    return False
+
+
+def unbroadcast(tree: ast.Subscript, wanted: Layout) -> Layout:
+    """The layout of `x` with which `x[:, None]` has the layout that is wanted."""
+    if wanted == ANY:
+        return ANY
+    match tree.slice:
+        case ast.Tuple(elts=[ast.Slice(), ast.Constant(value=None)]):
+            return Layout(wanted.base, 1)
+        case ast.Tuple(elts=[ast.Constant(value=None), ast.Slice()]):
+            return Layout(wanted.base, 0)
+    raise UnsuitedError(f"`{ast.unparse(tree)}` is no row and no column")
+
+
+def every(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """All statements of a block, in order."""
+    for statement in body:
+        yield statement
+        match statement:
+            case ast.For(body=inner) | ast.If(body=inner, orelse=[]):
+                yield from every(inner)
+
+
+def in_gluon(tree: ast.expr) -> ast.expr:
+    """An expression of numbers in Gluon."""
+    return _in_gluon(tree)
+
+
+def _is_tl(tree: ast.expr) -> bool:
+    return isinstance(tree, ast.Name) and tree.id == "tl"
+
+
+def _in_gluon(tree: ast.expr) -> ast.expr:
+    made = copy_tree(tree)
+    for node in ast.walk(made):
+        if isinstance(node, ast.Name) and node.id == "tl":
+            node.id = "gl"
+    return made
+
+
+def _plain(trees: list[ast.expr]) -> list[ast.expr]:
+    return [_in_gluon(one) for one in trees]
+
+
+def _plain_words(words: list[ast.keyword]) -> list[ast.keyword]:
+    return [ast.keyword(one.arg, _in_gluon(one.value)) for one in words]

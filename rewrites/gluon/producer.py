@@ -1,0 +1,61 @@
+"""What the producer does: fill the slots of all rings, as consumers free them."""
+
+import ast
+
+from rewrites.gluon.errors import UnsuitedError
+from rewrites.gluon.layouts import in_gluon
+from rewrites.gluon.parts import Parts, Sites
+from rewrites.gluon.ranges import Chain
+from rewrites.gluon.rings import load_of
+from rewrites.quote import copy_tree, expr, name, place, stmts, substituted
+from rewrites.tree import names_in
+
+
+def produced(parts: Parts, sites: Sites, chain: Chain) -> list[ast.stmt]:
+    """The body of the producer's function: one loop over the turns of all loops of the chain."""
+    first = chain.loops[0]
+    assert isinstance(first.target, ast.Name)
+    loads = [load for one in first.body if (load := load_of(one)) is not None]
+    for loop in chain.loops[1:]:
+        others = [load for one in loop.body if (load := load_of(one)) is not None]
+        renamed = [
+            substituted_key(load.coordinates, loop, first.target.id) for load in others
+        ]
+        own = [tuple(map(ast.unparse, load.coordinates)) for load in loads]
+        if [load.name for load in others] != [load.name for load in loads] or renamed != own:
+            raise UnsuitedError("its loops load other tiles than the first one")
+    turn = parts.names.fresh("turn")
+    body: list[ast.stmt] = []
+    dependent: set[str] = set()
+    for load in loads:
+        ring = parts.rings[load.name]
+        if ring.is_shared:
+            body += sites.filled(ring, turn, 0)
+            continue
+        for part in range(parts.consumers):
+            filled = sites.filled(ring, turn, part)
+            renames = chain.names_of(part)
+            dependent |= names_in(ast.Tuple(list(load.coordinates), ast.Load())) & parts.dependent
+            body += [substituted(one, renames) for one in filled]
+    body += stmts("turn += 1", turn=turn)
+    needed = {one for load in loads for tree in load.coordinates for one in names_in(tree)}
+    needed -= {first.target.id}
+    start, stop = chain.start, chain.last_stop
+    made = chain.statements(needed | names_in(start), dependent)
+    made += stmts("turn = 0", turn=turn)
+    (loop,) = stmts("for k in range(start, stop): pass", k=first.target.id, start=in_gluon(start),
+                    stop=in_gluon(stop))
+    assert isinstance(loop, ast.For)
+    loop.body = body
+    return [*made, place(loop, first)]
+
+
+def substituted_key(
+    coordinates: tuple[ast.expr, ...], loop: ast.For, variable: str
+) -> tuple[str, ...]:
+    assert isinstance(loop.target, ast.Name)
+    own = {loop.target.id: name(variable)}
+    return tuple(ast.unparse(substituted(one, own)) for one in coordinates)
+
+
+__all__ = ["copy_tree", "expr", "produced"]

@@ -1,0 +1,131 @@
+"""How far loops go that share their rings, and how far they go for other consumers."""
+
+import ast
+import functools
+from dataclasses import dataclass
+
+from rewrites.gluon.errors import UnsuitedError
+from rewrites.gluon.layouts import in_gluon
+from rewrites.gluon.parts import Parts
+from rewrites.quote import copy_tree, expr, literal, name, stmts, substituted
+from rewrites.tree import names_in
+
+
+@dataclass
+class Chain:
+    """Loops each of which goes on where the one before stopped, over turns that all count alike."""
+
+    parts: Parts
+    loops: list[ast.For]
+
+    @property
+    def start(self) -> ast.expr:
+        return _range(self.loops[0])[0]
+
+    @property
+    def stop(self) -> ast.expr:
+        return _range(self.loops[-1])[1]
+
+    @property
+    def differs(self) -> bool:
+        """Whether consumers go to different ends."""
+        return bool(names_in(self.stop) & self.parts.dependent)
+
+    @property
+    def last_stop(self) -> ast.expr:
+        """Where the last consumer stops."""
+        if not self.differs:
+            return self.stop
+        ends = [
+            substituted(self.stop, self.names_of(part)) for part in range(self.parts.consumers)
+        ]
+        return functools.reduce(lambda a, b: expr("gl.maximum(a, b)", a=a, b=b), ends)
+
+    def names_of(self, part: int) -> dict[str, ast.expr | str]:
+        """What the variables of one consumer are called where those of all are needed."""
+        return {one: f"{one}_{part}" for one in self.parts.dependent}
+
+    def statements(self, needed: set[str], dependent: set[str]) -> list[ast.stmt]:
+        """What sets these names, the `dependent` ones and the ends for each consumer."""
+        for_all = set(dependent)
+        if self.differs:
+            for_all |= names_in(self.stop) & self.parts.dependent
+        wanted = set(needed) | for_all | names_in(self.stop)
+        found: list[ast.Assign] = []
+        for statement in reversed(self.parts.kernel.body):
+            match statement:
+                case ast.Assign(targets=[target]) if names_in(target) & wanted:
+                    found.insert(0, statement)
+                    wanted |= names_in(statement.value)
+        made: list[ast.stmt] = []
+        for one in found:
+            targets = names_in(one.targets[0])
+            if targets & self.parts.dependent:
+                for part in range(self.parts.consumers):
+                    copy = substituted(one, self.names_of(part))
+                    copy.value = self.paired_value(one, copy.value, literal(part))
+                    made.append(copy)
+            else:
+                copy = copy_tree(one)
+                copy.value = in_gluon(one.value)
+                made.append(copy)
+        return made
+
+    def paired_value(self, one: ast.Assign, value: ast.expr, part: ast.expr) -> ast.expr:
+        """The program's place in the grid, of which there is one for all consumers."""
+        value = in_gluon(value)
+        if self.parts.paired in names_in(one.targets[0]):
+            if self.parts.consumers == 1:
+                return value
+            return expr(
+                "value * consumers + part",
+                value=value,
+                consumers=literal(self.parts.consumers),
+                part=part,
+            )
+        return value
+
+    def drained(self, rings: list[tuple[str, str, str]], stages: str) -> list[ast.stmt]:
+        """Give back the tiles that only other consumers use; names of barriers for each ring."""
+        if not self.differs:
+            return []
+        body: list[ast.stmt] = []
+        for full, empty, turn in rings:
+            body += stmts(
+                "mbarrier.wait(full.index(turn % stages), (turn // stages) & 1)\n"
+                "mbarrier.arrive(empty.index(turn % stages), count=1)\n"
+                "turn += 1",
+                full=full,
+                empty=empty,
+                turn=turn,
+                stages=stages,
+            )
+        (loop,) = stmts("for left in range(start, stop): pass", left=self.parts.names.fresh("left"),
+                        start=in_gluon(self.stop), stop=in_gluon(self.last_stop))
+        assert isinstance(loop, ast.For)
+        loop.body = body
+        return [*self.statements(set(), names_in(self.stop) & self.parts.dependent), loop]
+
+
+def chain_of(parts: Parts) -> Chain:
+    """The loops of a kernel as one chain."""
+    loops = parts.loops
+    for one, two in zip(loops, loops[1:], strict=False):
+        if ast.dump(_range(one)[1]) != ast.dump(_range(two)[0]):
+            raise UnsuitedError("its loops do not go on where the one before stopped")
+    chain = Chain(parts, loops)
+    if names_in(chain.start) & parts.dependent:
+        raise UnsuitedError("consumers would start at different turns")
+    return chain
+
+
+def _range(loop: ast.For) -> tuple[ast.expr, ast.expr]:
+    match loop.iter:
+        case ast.Call(args=[stop]):
+            return literal(0), stop
+        case ast.Call(args=[start, stop]):
+            return start, stop
+    raise UnsuitedError("a loop does not count one by one")
+
+
+__all__ = ["Chain", "chain_of", "name"]

@@ -1,0 +1,90 @@
+"""Tiles that a producer loads ahead: rings of slots in shared memory, and tiles loaded once."""
+
+import ast
+from dataclasses import dataclass
+
+from rewrites.facts import Descriptor
+from rewrites.gluon.errors import UnsuitedError
+from rewrites.tree import names_in
+
+
+@dataclass(frozen=True)
+class Load:
+    """`name = desc.load([...])`, or of its elements in another shape."""
+
+    name: str
+    descriptor: str
+    coordinates: tuple[ast.expr, ...]
+    # The tile's extents where it has fewer dimensions than the descriptor's block.
+    shape: tuple[ast.expr, ...] | None
+
+    @property
+    def key(self) -> str:
+        """What is loaded, as text."""
+        return ", ".join([self.descriptor, *map(ast.unparse, self.coordinates)])
+
+
+@dataclass(frozen=True)
+class Ring:
+    """The slots of one tile. A ring that consumers do not `share` is there once for each."""
+
+    load: Load
+    descriptor: Descriptor
+    is_shared: bool
+
+    @property
+    def name(self) -> str:
+        return self.load.name
+
+
+def load_of(statement: ast.stmt) -> Load | None:
+    """The load by a TMA descriptor that a statement is."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=target)], value=value):
+            shape: tuple[ast.expr, ...] | None = None
+            match value:
+                case ast.Call(func=ast.Attribute(value=inner, attr="reshape"), args=[*extents]):
+                    value, shape = inner, tuple(extents)
+            match value:
+                case ast.Call(
+                    func=ast.Attribute(value=ast.Name(id=owner), attr="load"),
+                    args=[ast.List(elts=coordinates)],
+                ) if owner != "tl":
+                    return Load(target, owner, tuple(coordinates), shape)
+    return None
+
+
+def factors_of(call: ast.Call) -> tuple[tuple[str, bool], ...]:
+    """The names of a product's factors, and whether each is transposed."""
+    return tuple(map(_factor, call.args[:2]))
+
+
+def _factor(tree: ast.expr) -> tuple[str, bool]:
+    match tree:
+        case ast.Name(id=name):
+            return name, False
+        case ast.Call(func=ast.Attribute(attr="trans"), args=[ast.Name(id=name)]):
+            return name, True
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="to")):
+            return name, False
+    raise UnsuitedError(f"`{ast.unparse(tree)}` is multiplied, which is no tile by its name")
+
+
+def is_dot(tree: ast.AST) -> bool:
+    return isinstance(tree, ast.Call) and ast.unparse(tree.func) == "tl.dot"
+
+
+def is_product_loop(statement: ast.stmt) -> bool:
+    """Whether a loop has products right in its turns."""
+    match statement:
+        case ast.For(body=body):
+            return any(isinstance(one, ast.Assign) and is_dot(one.value) for one in body)
+    return False
+
+
+def reads(statement: ast.stmt) -> set[str]:
+    """The names that a statement reads."""
+    match statement:
+        case ast.Assign(value=value):
+            return names_in(value)
+    return names_in(statement)

@@ -1,0 +1,101 @@
+"""Kernels whose consumers compute while a producer loads: from Triton's language to Gluon."""
+
+import ast
+from dataclasses import dataclass
+
+from rewrites.facts import Facts, Launch
+from rewrites.gluon.consumer import Consumer
+from rewrites.gluon.parts import Sites, names_read, parts_of
+from rewrites.gluon.producer import produced
+from rewrites.gluon.ranges import chain_of
+from rewrites.quote import copy_tree, expr, literal, name, stmts
+from rewrites.rotate import rotated_kernel
+
+# Registers of a thread: of consumers beside the first, and of the producer's one warp.
+CONSUMER_REGISTERS, PRODUCER_REGISTERS = 240, 24
+
+
+@dataclass
+class Specialized:
+    """The functions of a kernel, the kernel last, and its launch."""
+
+    functions: list[ast.FunctionDef]
+    launch: Launch
+
+
+def specialized(kernel: ast.FunctionDef, launch: Launch, facts: Facts, consumers: int) -> Specialized:
+    """The kernel in Gluon. Raises UnsuitedError."""
+    turned = rotated_kernel(copy_tree(kernel), facts)
+    parts = parts_of(kernel, launch, facts, consumers, turned.body)
+    chain = chain_of(parts)
+    sites = Sites(parts)
+    producer = produced(parts, sites, chain)
+    consumer = Consumer(parts, sites, chain).written()
+    stages = sites.stages
+    base = kernel.name.removesuffix("_kernel")
+    parameters = [argument.arg for argument in kernel.args.args]
+    constants = {one.arg for one in kernel.args.args if one.annotation is not None} | {stages}
+    known = [*parameters, *sites.memories, stages]
+    allocations = sites.allocations()
+    called: list[tuple[str, list[str], list[ast.stmt]]] = [
+        (parts.names.fresh(f"{base}_consumer"), [], consumer),
+        (parts.names.fresh(f"{base}_producer"), [], producer),
+    ]
+    functions: list[ast.FunctionDef] = []
+    calls: list[ast.expr] = []
+    for at, (function, _, body) in enumerate(called):
+        read = names_read(body)
+        taken = [one for one in known if one in read]
+        own = taken if at else [sites.part, *taken]
+        functions.append(_function(function, own, constants | {sites.part}, body))
+        for part in range(1 if at else consumers):
+            values = [name(one) for one in taken]
+            given = values if at else [literal(part), *values]
+            calls.append(ast.Tuple([name(function), ast.Tuple(given, ast.Load())], ast.Load()))
+    workers = [launch.num_warps] * (consumers - 1) + [1]
+    registers = [CONSUMER_REGISTERS] * (consumers - 1) + [PRODUCER_REGISTERS]
+    body = [
+        *allocations,
+        *stmts("fence_async_shared()"),
+        ast.Expr(
+            expr(
+                "gl.warp_specialize(calls, workers, registers)",
+                calls=ast.List(calls, ast.Load()),
+                workers=ast.List([literal(one) for one in workers], ast.Load()),
+                registers=ast.List([literal(one) for one in registers], ast.Load()),
+            )
+        ),
+    ]
+    read = names_read([*functions, *body])
+    used = [one for one in [*parameters, stages] if one in read]
+    functions.append(_function(kernel.name, used, constants, body))
+    grid = list(launch.grid)
+    if consumers > 1:
+        grid[parts.axis] = expr("triton.cdiv(n, c)", n=grid[parts.axis], c=literal(consumers))
+    made = Launch(
+        kernel=launch.kernel,
+        grid=tuple(grid),
+        arguments=tuple(one for one in launch.arguments if one in used),
+        constants=tuple(one for one in (*launch.constants, stages) if one in used),
+        num_warps=launch.num_warps,
+        num_stages=launch.num_stages,
+        descriptors=launch.descriptors,
+        options=launch.options,
+        language="gluon",
+    )
+    facts.constants[stages] = parts.stages
+    return Specialized(functions, made)
+
+
+def _function(
+    called: str, parameters: list[str], constants: set[str], body: list[ast.stmt]
+) -> ast.FunctionDef:
+    (made,) = stmts("@gluon.jit\ndef f(): pass")
+    assert isinstance(made, ast.FunctionDef)
+    made.name = called
+    constexpr = expr("gl.constexpr")
+    made.args.args = [
+        ast.arg(one, copy_tree(constexpr) if one in constants else None) for one in parameters
+    ]
+    made.body = body
+    return made
