@@ -320,6 +320,8 @@ class Facts:
     # Variables of loops that were rotated, and why other loops with products were not.
     rotated: list[str] = field(default_factory=list)
     unrotated: list[str] = field(default_factory=list)
+    # Whether kernels may be written in Gluon; else all are in plain Triton.
+    wants_gluon: bool = True
     # TMA descriptors that lowered copies use, by the name of their kernel parameter.
     descriptors: dict[str, Descriptor] = field(default_factory=dict)
 
@@ -330,3 +332,9 @@ class Program:
 
     tree: ast.Module
     facts: Facts
+
+
+def is_specialized(facts: Facts) -> bool:
+    """Whether kernels are to be written in Gluon, where they wait for products themselves."""
+    asked = facts.schedule.consumers is not None
+    return asked and facts.wants_gluon and facts.target == "cuda:90"

@@ -37,7 +37,7 @@ after:
 import ast
 
 from rewrites.environment import Names
-from rewrites.facts import Facts
+from rewrites.facts import Facts, is_specialized
 from rewrites.nodes import Comment
 from rewrites.quote import name, place, stmts
 from rewrites.tree import blocks_of, kernels_of, names_in, walk
@@ -51,7 +51,7 @@ VIEWS = ("trans", "permute", "reshape", "view")
 
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
     """Put the branch behind each such product, on the targets that have wgmma."""
-    if facts.target != "cuda:90":
+    if facts.target != "cuda:90" or is_specialized(facts):
         return tree
     for kernel in kernels_of(tree):
         never = name(Names.of(kernel, facts).fresh("never"))

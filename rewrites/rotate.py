@@ -49,7 +49,7 @@ from math import prod
 
 from rewrites.dtypes import bits
 from rewrites.environment import Names, environment_of
-from rewrites.facts import Facts
+from rewrites.facts import Facts, is_specialized
 from rewrites.nodes import Comment
 from rewrites.quote import copy_tree, expr, name, place, stmts, substituted
 from rewrites.ranges import Range, range_of
@@ -64,7 +64,7 @@ REGISTERS = 208
 
 def run(tree: ast.Module, facts: Facts) -> ast.Module:
     """Rotate the loops of a kernel whose schedule asks for it, as far as they allow it."""
-    if not facts.schedule.rotate:
+    if not facts.schedule.rotate or is_specialized(facts):
         return tree
     if facts.target == "cuda:100":
         facts.unrotated.append("Triton itself ends turns in the next one, where tcgen05 multiplies")

@@ -32,6 +32,8 @@ class Schedule:
     swap_ab: bool = False
     # Whether loops begin with the products of a turn and end the one before behind them.
     rotate: bool = False
+    # How many programs share a producer that loads for them.
+    consumers: int | None = None
     # Whether matrix products may be computed again for each tile that needs them.
     recompute: bool = False
     # Options of the launch, by Triton's names.
@@ -57,6 +59,7 @@ class Schedule:
             subtiles=defaults.subtiles if self.subtiles is None else self.subtiles,
             swap_ab=defaults.swap_ab or self.swap_ab,
             rotate=defaults.rotate or self.rotate,
+            consumers=defaults.consumers if self.consumers is None else self.consumers,
             recompute=defaults.recompute or self.recompute,
             options={**defaults.options, **self.options},
             nodes={**defaults.nodes, **self.nodes},

@@ -80,6 +80,7 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
         subtiles=said.subtiles,
         swap_ab=said.swap_ab,
         rotate=any(plan.rotate for plan in plans),
+        consumers=next((plan.consumers for plan in plans if plan.consumers), None),
     )
     return ast.fix_missing_locations(tree)
 

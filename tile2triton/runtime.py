@@ -24,8 +24,11 @@ _LOADED: dict[tuple[str, str], Launcher] = {}
 _FOR_KNOWN_SHAPES: dict[Launcher, Launcher] = {}
 
 
-def load(text: str, name: str) -> Launcher:
+def load(text: str, name: str, plain: Callable[[], str] | None = None) -> Launcher:
     """The launcher `name` of an emitted module, for tensors on a GPU and on the CPU alike.
+
+    `plain` gives the same module in plain Triton, where this one has kernels of Gluon, which the
+    interpreter does not run.
 
     A text is imported once per process; CPU tensors run it in the interpreter. Raises `TileError`
     where Triton is missing or too old.
@@ -34,7 +37,7 @@ def load(text: str, name: str) -> Launcher:
         launcher = _LOADED.get((text, name))
         if launcher is None:
             _require_triton()
-            launcher = _dispatching(text, name, write_module(text, name))
+            launcher = _dispatching(text, name, write_module(text, name), plain)
             _LOADED[text, name] = launcher
         return launcher
 
@@ -62,7 +65,7 @@ def import_module(text: str, path: Path, suffix: str = "") -> ModuleType:
     return module
 
 
-def _dispatching(text: str, name: str, path: Path) -> Launcher:
+def _dispatching(text: str, name: str, path: Path, plain: Callable[[], str] | None) -> Launcher:
     from triton.runtime.errors import OutOfResources
 
     from .launching import direct_launcher
@@ -117,7 +120,10 @@ def _dispatching(text: str, name: str, path: Path) -> Launcher:
         nonlocal on_cpu
         require_one_device(name, named(args, kwargs))
         if on_cpu is None:
-            on_cpu = _interpreted(text, name, path)
+            if plain is None:
+                on_cpu = _interpreted(text, name, path)
+            else:
+                on_cpu = _interpreted(plain(), name, write_module(plain(), name))
         return on_cpu(*args, **kwargs)
 
     make = functools.partial(direct_launcher, module, text, name, launch, explain)

@@ -1,13 +1,15 @@
 """What consumers do: wait for tiles, multiply, compute beside products in flight, and store."""
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rewrites.gluon.errors import UnsuitedError
 from rewrites.gluon.layouts import Layouts, every, in_gluon
-from rewrites.gluon.parts import Parts, Sites
+from rewrites.gluon.parts import Parts
 from rewrites.gluon.ranges import Chain
 from rewrites.gluon.rings import Load, factors_of, is_dot, is_product_loop, load_of, reads
+from rewrites.gluon.sites import Sites
 from rewrites.nodes import Blank, Comment
 from rewrites.quote import copy_tree, expr, name, place, stmts
 from rewrites.tree import names_in
@@ -15,11 +17,11 @@ from rewrites.tree import names_in
 
 @dataclass
 class Flight:
-    """A product in flight: its sum, what it reads from registers, and the slots that it reads."""
+    """A product in flight: its sum, what it reads from registers, and the tiles in its slots."""
 
     sum: str
     registers: list[str]
-    slots: list[str]
+    tiles: list[str]
 
 
 @dataclass
@@ -33,10 +35,10 @@ class Consumer:
 
     def __post_init__(self) -> None:
         self.body = self.parts.consumed
-        self.sums: dict[str, tuple[ast.expr, ast.expr]] = {}
+        self.sums: dict[str, ast.expr] = {}
         self.layouts = Layouts(self.body, self._products())
-        # The slots that products still read, by the variable of the tile.
-        self.held: dict[str, str] = {}
+        # Tiles in rings that no product has read yet.
+        self.held: set[str] = set()
 
     def _products(self) -> dict[str, str]:
         """The layout's name for each product's variable: one for all of a number of columns."""
@@ -50,12 +52,12 @@ class Consumer:
                         raise UnsuitedError(f"`{target}` is no product of {self.parts.warps} warps")
                     columns = tile.shape[1]
                     names[target] = by_columns.setdefault(columns, f"{target}_layout")
-                    self.sums[names[target]] = tile.trees
+                    self.sums[names[target]] = tile.trees[1]
         return names
 
     def written(self) -> list[ast.stmt]:
         made: list[ast.stmt] = []
-        for key, (_, columns) in self.sums.items():
+        for key, columns in self.sums.items():
             made += stmts(
                 "key: gl.constexpr = gl.NVMMADistributedLayout("
                 "[3, 0], [gl.num_warps(), 1], [16, columns, width])",
@@ -89,14 +91,12 @@ class Consumer:
                     return self.product(target, value, statement)
                 made = self.finished(reads(statement), statement)
                 known = self.layouts.known.get(target)
-                value = self.layouts.placed(value, known)
-                assert isinstance(statement, ast.Assign)
-                value = self.chain.paired_value(statement, value, name(self.sites.part))
-                return [*made, place(ast.Assign([name(target)], value), statement)]
-            case ast.Assign(targets=[ast.Tuple()], value=value):
-                copy = copy_tree(statement)
-                copy.value = in_gluon(value)
-                return [copy]
+                copy = ast.Assign([name(target)], self.layouts.placed(value, known))
+                made += self.chain.paired(statement, copy, name(self.sites.part))
+                return [place(one, statement) for one in made]
+            case ast.Assign(targets=[ast.Tuple()]):
+                paired = self.chain.paired(statement, copy_tree(statement), name(self.sites.part))
+                return [place(one, statement) for one in paired]
             case ast.For(iter=ast.Call(args=args), target=target, body=body):
                 return self.loop(statement, target, args, body)
             case ast.If(test=test, body=body, orelse=[]):
@@ -116,16 +116,37 @@ class Consumer:
         made = self.drained(statement)
         header = ast.Call(name("range"), [in_gluon(one) for one in args], [])
         inside = self.block(body)
+        behind: list[ast.stmt] = []
+        if self._may_run_on(body):
+            (flight,) = self.flying
+            self.flying = []
+            inside += self._waited(1, [flight.sum])
+            for tile in flight.tiles:
+                inside += self.sites.returned(tile, 2)
+                behind += self.sites.returned(tile, 1)
+            behind = [*self._waited(0, [flight.sum]), *behind]
         inside += self.drained(statement)
         loop = ast.For(copy_tree(target), header, inside, [])
-        return [*made, place(loop, statement)]
+        return [place(one, statement) for one in (*made, loop, *behind)]
+
+    def _may_run_on(self, body: list[ast.stmt]) -> bool:
+        """Whether a turn's only product may end in the next turn, which adds to the same sum.
+
+        Its factors stay in their slots until then.
+        """
+        if len(self.flying) != 1 or len(self.parts.loops) > 1:
+            return False
+        (flight,) = self.flying
+        sums = [one for one in body if isinstance(one, ast.Assign) and is_dot(one.value)]
+        is_read = any(flight.sum in reads(one) for one in body if one not in sums)
+        return not flight.registers and len(sums) == 1 and not is_read
 
     def load(self, load: Load, statement: ast.stmt) -> list[ast.stmt]:
         """Wait for a tile in its ring, or fetch one that is loaded once."""
         made = self.finished({load.name}, statement)
         if load.name in self.parts.rings:
             made += self.sites.awaited(load)
-            self.held[load.name] = self.sites.empty(load.name)
+            self.held.add(load.name)
         else:
             made += self.sites.fetched(load)
         return [place(one, statement) for one in made]
@@ -136,7 +157,7 @@ class Consumer:
         added = call.args[2] if len(call.args) > 2 else None
         made: list[ast.stmt] = []
         registers: list[str] = []
-        slots: list[str] = []
+        tiles: list[str] = []
         trees: list[ast.expr] = []
         layout = self.layouts.products[target]
         for at, (one, turned) in enumerate(((first, is_turned), (second, second_is_turned))):
@@ -145,7 +166,8 @@ class Consumer:
                 if turned:
                     tree = expr("x.permute((1, 0))", x=tree)
                 if one in self.held:
-                    slots.append(self.held.pop(one))
+                    self.held.remove(one)
+                    tiles.append(one)
                 trees.append(tree)
                 continue
             if at or turned:
@@ -186,7 +208,7 @@ class Consumer:
                 total=name(target),
             )
         made += stmts("target = issued", target=target, issued=issued)
-        self.flying.append(Flight(target, registers, slots))
+        self.flying.append(Flight(target, registers, tiles))
         return [place(one, statement) for one in made]
 
     def finished(self, names: set[str], statement: ast.stmt) -> list[ast.stmt]:
@@ -207,20 +229,26 @@ class Consumer:
         done, self.flying = self.flying[:count], self.flying[count:]
         sums = list(dict.fromkeys(flight.sum for flight in done))
         registers = [one for flight in done for one in flight.registers]
+        made = self._waited(len(self.flying), sums, registers)
+        for flight in done:
+            for tile in flight.tiles:
+                made += stmts(f"mbarrier.arrive({self.sites.empty(tile)}, count=1)")
+        return [place(one, statement) for one in made]
+
+    def _waited(
+        self, pending: int, sums: list[str], registers: Sequence[str] = ()
+    ) -> list[ast.stmt]:
+        """Let so many products stay in flight; others have read what they read from registers."""
         targets = [*sums, *(f"_{one}" for one in registers)]
         waited = expr(
             "warpgroup_mma_wait(pending, deps=depended)",
-            pending=ast.Constant(len(self.flying)),
+            pending=ast.Constant(pending),
             depended=ast.List([name(one) for one in (*sums, *registers)], ast.Load()),
         )
         target: ast.expr = name(targets[0])
         if len(targets) > 1:
             target = ast.Tuple([name(one) for one in targets], ast.Store())
-        made: list[ast.stmt] = [ast.Assign([target], waited)]
-        for flight in done:
-            for slot in flight.slots:
-                made += stmts(f"mbarrier.arrive({slot}, count=1)")
-        return [place(one, statement) for one in made]
+        return [ast.Assign([target], waited)]
 
     def store(self, call: ast.Call, statement: ast.stmt) -> list[ast.stmt]:
         """Store a tile by way of shared memory."""

@@ -84,14 +84,10 @@ class Layouts:
             case ast.Subscript(value=inner):
                 found = self.of(inner)
                 return Layout(found.base) if found else found
-        found = [one for part in operands(tree) if (one := self.of(part)) is not None]
-        concrete = [one for one in found if one != ANY]
-        tiles = [
-            one
-            for part in operands(tree)
-            if not is_broadcast(part) and (one := self.of(part)) not in (None, ANY)
-        ]
-        return next(iter([*tiles, *concrete, *found]), None)
+        parts = [(self.of(part), is_broadcast(part)) for part in operands(tree)]
+        tiles = [found for found, is_thin in parts if found and found != ANY and not is_thin]
+        thin = [found for found, _ in parts if found and found != ANY]
+        return next(iter([*tiles, *thin, *(found for found, _ in parts if found)]), None)
 
     def _reduced(self, tree: ast.Call, found: Found) -> Found:
         if found is None or found == ANY:
@@ -107,9 +103,10 @@ class Layouts:
                     self.known[one] = wanted
             case ast.Subscript(value=inner):
                 self._demand(inner, unbroadcast(tree, wanted))
-            case ast.Call(func=ast.Attribute(attr=function)) if (
-                function in (*MADE_OF_NUMBERS, *REDUCTIONS) and (tree.keywords or tree.args)
-            ):
+            case ast.Call(func=ast.Attribute(attr=function)) if function in (
+                *MADE_OF_NUMBERS,
+                *REDUCTIONS,
+            ) and (tree.keywords or tree.args):
                 return
             case _:
                 for part in operands(tree):
@@ -126,7 +123,9 @@ class Layouts:
             case ast.Constant():
                 return copy_tree(tree)
             case ast.Call(func=ast.Attribute(attr=function)) if function in MADE_OF_NUMBERS:
-                made = ast.Call(_in_gluon(tree.func), _plain(tree.args), _plain_words(tree.keywords))
+                made = ast.Call(
+                    _in_gluon(tree.func), _plain(tree.args), _plain_words(tree.keywords)
+                )
                 if wanted is not None and wanted != ANY:
                     made.keywords.append(ast.keyword("layout", wanted.tree))
                 return made
@@ -148,8 +147,8 @@ class Layouts:
             case ast.UnaryOp(op=op, operand=operand):
                 return ast.UnaryOp(op, self.placed(operand, wanted))
             case ast.Compare(left=left, ops=ops, comparators=others):
-                rest = [self.placed(one, wanted) for one in others]
-                return ast.Compare(self.placed(left, wanted), ops, rest)
+                compared = [self.placed(one, wanted) for one in others]
+                return ast.Compare(self.placed(left, wanted), ops, compared)
             case ast.Call(func=ast.Name(id="float"), args=args):
                 return ast.Call(name("float"), _plain(args), [])
             case ast.Call(func=ast.Attribute(value=owner, attr=function)) if function in (
@@ -158,10 +157,10 @@ class Layouts:
                 args, words = tree.args, tree.keywords
                 if not _is_tl(owner):
                     method = ast.Attribute(self.placed(owner, wanted), function, ast.Load())
-                    return ast.Call(method, [_in_gluon(one) for one in args], _plain_words(words))
+                    return ast.Call(method, _plain(args), _plain_words(words))
                 placed = [self.placed(one, wanted) for one in args]
-                others = [ast.keyword(one.arg, self.placed(one.value, wanted)) for one in words]
-                return ast.Call(_in_gluon(tree.func), placed, others)
+                named = [ast.keyword(one.arg, self.placed(one.value, wanted)) for one in words]
+                return ast.Call(_in_gluon(tree.func), placed, named)
             case ast.Attribute() | ast.List() | ast.Tuple():
                 return _in_gluon(tree)
         raise UnsuitedError(f"`{ast.unparse(tree)}` has no form in Gluon here")
@@ -234,7 +233,10 @@ def _is_tl(tree: ast.expr) -> bool:
 def _in_gluon(tree: ast.expr) -> ast.expr:
     made = copy_tree(tree)
     for node in ast.walk(made):
-        if isinstance(node, ast.Name) and node.id == "tl":
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "tl.swizzle2d":
+            # The module makes a function of Gluon of Triton's.
+            node.func = name("swizzle2d")
+        elif isinstance(node, ast.Name) and node.id == "tl":
             node.id = "gl"
     return made
 

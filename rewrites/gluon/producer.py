@@ -4,10 +4,11 @@ import ast
 
 from rewrites.gluon.errors import UnsuitedError
 from rewrites.gluon.layouts import in_gluon
-from rewrites.gluon.parts import Parts, Sites
+from rewrites.gluon.parts import Parts
 from rewrites.gluon.ranges import Chain
-from rewrites.gluon.rings import load_of
-from rewrites.quote import copy_tree, expr, name, place, stmts, substituted
+from rewrites.gluon.rings import loads_of
+from rewrites.gluon.sites import Sites
+from rewrites.quote import expr, name, place, stmts, substituted
 from rewrites.tree import names_in
 
 
@@ -15,12 +16,10 @@ def produced(parts: Parts, sites: Sites, chain: Chain) -> list[ast.stmt]:
     """The body of the producer's function: one loop over the turns of all loops of the chain."""
     first = chain.loops[0]
     assert isinstance(first.target, ast.Name)
-    loads = [load for one in first.body if (load := load_of(one)) is not None]
+    loads = loads_of(first.body)
     for loop in chain.loops[1:]:
-        others = [load for one in loop.body if (load := load_of(one)) is not None]
-        renamed = [
-            substituted_key(load.coordinates, loop, first.target.id) for load in others
-        ]
+        others = loads_of(loop.body)
+        renamed = [substituted_key(load.coordinates, loop, first.target.id) for load in others]
         own = [tuple(map(ast.unparse, load.coordinates)) for load in loads]
         if [load.name for load in others] != [load.name for load in loads] or renamed != own:
             raise UnsuitedError("its loops load other tiles than the first one")
@@ -43,10 +42,8 @@ def produced(parts: Parts, sites: Sites, chain: Chain) -> list[ast.stmt]:
     start, stop = chain.start, chain.last_stop
     made = chain.statements(needed | names_in(start), dependent)
     made += stmts("turn = 0", turn=turn)
-    (loop,) = stmts("for k in range(start, stop): pass", k=first.target.id, start=in_gluon(start),
-                    stop=in_gluon(stop))
-    assert isinstance(loop, ast.For)
-    loop.body = body
+    header = expr("range(start, stop)", start=in_gluon(start), stop=in_gluon(stop))
+    loop = ast.For(name(first.target.id), header, body, [])
     return [*made, place(loop, first)]
 
 
@@ -56,6 +53,3 @@ def substituted_key(
     assert isinstance(loop.target, ast.Name)
     own = {loop.target.id: name(variable)}
     return tuple(ast.unparse(substituted(one, own)) for one in coordinates)
-
-
-__all__ = ["copy_tree", "expr", "produced"]

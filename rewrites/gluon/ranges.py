@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import itertools
 from dataclasses import dataclass
 
 from rewrites.gluon.errors import UnsuitedError
@@ -36,9 +37,7 @@ class Chain:
         """Where the last consumer stops."""
         if not self.differs:
             return self.stop
-        ends = [
-            substituted(self.stop, self.names_of(part)) for part in range(self.parts.consumers)
-        ]
+        ends = [substituted(self.stop, self.names_of(part)) for part in range(self.parts.consumers)]
         return functools.reduce(lambda a, b: expr("gl.maximum(a, b)", a=a, b=b), ends)
 
     def names_of(self, part: int) -> dict[str, ast.expr | str]:
@@ -63,27 +62,38 @@ class Chain:
             if targets & self.parts.dependent:
                 for part in range(self.parts.consumers):
                     copy = substituted(one, self.names_of(part))
-                    copy.value = self.paired_value(one, copy.value, literal(part))
-                    made.append(copy)
+                    made += self.paired(one, copy, literal(part))
             else:
                 copy = copy_tree(one)
                 copy.value = in_gluon(one.value)
                 made.append(copy)
         return made
 
-    def paired_value(self, one: ast.Assign, value: ast.expr, part: ast.expr) -> ast.expr:
-        """The program's place in the grid, of which there is one for all consumers."""
-        value = in_gluon(value)
-        if self.parts.paired in names_in(one.targets[0]):
-            if self.parts.consumers == 1:
-                return value
-            return expr(
-                "value * consumers + part",
-                value=value,
-                consumers=literal(self.parts.consumers),
-                part=part,
-            )
-        return value
+    def paired(self, one: ast.Assign, copy: ast.Assign, part: ast.expr) -> list[ast.stmt]:
+        """A statement, after which a program's place in the grid is that of one consumer.
+
+        The grid has one program for all of them.
+        """
+        copy.value = in_gluon(copy.value)
+        if self.parts.paired not in names_in(one.targets[0]) or self.parts.consumers == 1:
+            return [copy]
+        count = literal(self.parts.consumers)
+        (own,) = {
+            made.id
+            for before, made in zip(_names(one.targets[0]), _names(copy.targets[0]), strict=True)
+            if before.id == self.parts.paired
+        }
+        made: list[ast.stmt] = [copy]
+        if isinstance(copy.targets[0], ast.Name):
+            template = "value * count + part"
+            copy.value = expr(template, value=copy.value, count=count, part=part)
+        else:
+            made += stmts("own = own * count + part", own=own, count=count, part=part)
+        if self.parts.extent % self.parts.consumers:
+            # Of the last programs, some compute the last tile again, and store the same.
+            last = literal(self.parts.extent - 1)
+            made += stmts("own = gl.minimum(own, last)", own=own, last=last)
+        return made
 
     def drained(self, rings: list[tuple[str, str, str]], stages: str) -> list[ast.stmt]:
         """Give back the tiles that only other consumers use; names of barriers for each ring."""
@@ -100,17 +110,16 @@ class Chain:
                 turn=turn,
                 stages=stages,
             )
-        (loop,) = stmts("for left in range(start, stop): pass", left=self.parts.names.fresh("left"),
-                        start=in_gluon(self.stop), stop=in_gluon(self.last_stop))
-        assert isinstance(loop, ast.For)
-        loop.body = body
+        start, stop = in_gluon(self.stop), in_gluon(self.last_stop)
+        header = expr("range(start, stop)", start=start, stop=stop)
+        loop = ast.For(name(self.parts.names.fresh("left")), header, body, [])
         return [*self.statements(set(), names_in(self.stop) & self.parts.dependent), loop]
 
 
 def chain_of(parts: Parts) -> Chain:
     """The loops of a kernel as one chain."""
     loops = parts.loops
-    for one, two in zip(loops, loops[1:], strict=False):
+    for one, two in itertools.pairwise(loops):
         if ast.dump(_range(one)[1]) != ast.dump(_range(two)[0]):
             raise UnsuitedError("its loops do not go on where the one before stopped")
     chain = Chain(parts, loops)
@@ -128,4 +137,5 @@ def _range(loop: ast.For) -> tuple[ast.expr, ast.expr]:
     raise UnsuitedError("a loop does not count one by one")
 
 
-__all__ = ["Chain", "chain_of", "name"]
+def _names(tree: ast.expr) -> list[ast.Name]:
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Name)]

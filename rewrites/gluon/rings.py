@@ -54,6 +54,11 @@ def load_of(statement: ast.stmt) -> Load | None:
     return None
 
 
+def loads_of(body: list[ast.stmt]) -> list[Load]:
+    """The loads by TMA descriptors among statements."""
+    return [load for one in body if (load := load_of(one)) is not None]
+
+
 def factors_of(call: ast.Call) -> tuple[tuple[str, bool], ...]:
     """The names of a product's factors, and whether each is transposed."""
     return tuple(map(_factor, call.args[:2]))

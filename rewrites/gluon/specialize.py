@@ -1,15 +1,18 @@
 """Kernels whose consumers compute while a producer loads: from Triton's language to Gluon."""
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rewrites.facts import Facts, Launch
 from rewrites.gluon.consumer import Consumer
-from rewrites.gluon.parts import Sites, names_read, parts_of
+from rewrites.gluon.parts import parts_of
 from rewrites.gluon.producer import produced
 from rewrites.gluon.ranges import chain_of
+from rewrites.gluon.sites import Sites
 from rewrites.quote import copy_tree, expr, literal, name, stmts
 from rewrites.rotate import rotated_kernel
+from rewrites.tree import names_in
 
 # Registers of a thread: of consumers beside the first, and of the producer's one warp.
 CONSUMER_REGISTERS, PRODUCER_REGISTERS = 240, 24
@@ -21,9 +24,12 @@ class Specialized:
 
     functions: list[ast.FunctionDef]
     launch: Launch
+    constants: dict[str, int]
 
 
-def specialized(kernel: ast.FunctionDef, launch: Launch, facts: Facts, consumers: int) -> Specialized:
+def specialized(
+    kernel: ast.FunctionDef, launch: Launch, facts: Facts, consumers: int
+) -> Specialized:
     """The kernel in Gluon. Raises UnsuitedError."""
     turned = rotated_kernel(copy_tree(kernel), facts)
     parts = parts_of(kernel, launch, facts, consumers, turned.body)
@@ -37,21 +43,17 @@ def specialized(kernel: ast.FunctionDef, launch: Launch, facts: Facts, consumers
     constants = {one.arg for one in kernel.args.args if one.annotation is not None} | {stages}
     known = [*parameters, *sites.memories, stages]
     allocations = sites.allocations()
-    called: list[tuple[str, list[str], list[ast.stmt]]] = [
-        (parts.names.fresh(f"{base}_consumer"), [], consumer),
-        (parts.names.fresh(f"{base}_producer"), [], producer),
-    ]
     functions: list[ast.FunctionDef] = []
     calls: list[ast.expr] = []
-    for at, (function, _, body) in enumerate(called):
+    for role, body, copies in (("consumer", consumer, consumers), ("producer", producer, 0)):
+        function = parts.names.fresh(f"{base}_{role}")
         read = names_read(body)
         taken = [one for one in known if one in read]
-        own = taken if at else [sites.part, *taken]
+        own = [sites.part, *taken] if copies else taken
         functions.append(_function(function, own, constants | {sites.part}, body))
-        for part in range(1 if at else consumers):
-            values = [name(one) for one in taken]
-            given = values if at else [literal(part), *values]
-            calls.append(ast.Tuple([name(function), ast.Tuple(given, ast.Load())], ast.Load()))
+        given: list[ast.expr] = [name(one) for one in taken]
+        each = [[literal(part), *given] for part in range(copies)] or [given]
+        calls += [expr("(f, a)", f=function, a=ast.Tuple(one, ast.Load())) for one in each]
     workers = [launch.num_warps] * (consumers - 1) + [1]
     registers = [CONSUMER_REGISTERS] * (consumers - 1) + [PRODUCER_REGISTERS]
     body = [
@@ -83,8 +85,7 @@ def specialized(kernel: ast.FunctionDef, launch: Launch, facts: Facts, consumers
         options=launch.options,
         language="gluon",
     )
-    facts.constants[stages] = parts.stages
-    return Specialized(functions, made)
+    return Specialized(functions, made, {stages: parts.stages})
 
 
 def _function(
@@ -99,3 +100,8 @@ def _function(
     ]
     made.body = body
     return made
+
+
+def names_read(body: Sequence[ast.stmt]) -> set[str]:
+    """All names in statements."""
+    return set().union(*map(names_in, body))

@@ -74,6 +74,8 @@ class Plan:
     splits: dict[Axis, int] = field(default_factory=dict)
     # Whether its loops end each turn in the next one.
     rotate: bool = False
+    # How many of its programs share a producer.
+    consumers: int | None = None
     # Axes along which something is scanned.
     scanned: set[Axis] = field(default_factory=set)
     # The stages of loops of which the program says how many they have.

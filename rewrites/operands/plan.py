@@ -439,5 +439,6 @@ class _Planning:
             plan.programs = schedule.programs or self.facts.multiprocessors
         plan.splits = self._splits()
         plan.rotate = schedule.rotate
+        plan.consumers = schedule.consumers
         plan.threads = self.said.schedule.threads or plan.threads
         plan.num_stages = self.stages

@@ -78,7 +78,11 @@ def _versions(tree: ast.Module) -> list[ast.stmt]:
     ):
         if ours in used:
             made += stmts(f"{ours} = getattr(tma, {new!r}, None) or tma.{old}")
-    return [Comment("Their names in Triton 3.6 are others than later."), *made] if made else []
+    if made:
+        made.insert(0, Comment("Their names in Triton 3.6 are others than later."))
+    if "swizzle2d" in used:
+        made += stmts("swizzle2d = gluon.jit(tl.swizzle2d.fn)")
+    return made
 
 
 def _docstring(facts: Facts) -> str:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rewrites.errors import RewriteError
-from rewrites.facts import Facts, Program
+from rewrites.facts import Facts, Program, is_specialized
+from rewrites.gluon.module import specialize
 from rewrites.tree import function_of, is_whole
 from tile2triton import targets
 from tile2triton.diagnostics import from_rewrite_error
@@ -20,6 +21,7 @@ from tile2triton.emit import emit
 from tile2triton.frontend.options import Options
 from tile2triton.frontend.tile_module import tile_module
 from tile2triton.hints.pass_configs import NO_TMA, enabled
+from tile2triton.hints.settle import note_specialized
 from tile2triton.observing import observer, refusals_of
 from tile2triton.pipeline import lower
 from tile2triton.printer import to_source
@@ -63,8 +65,23 @@ class CompiledKernel(TileLangKernel):
         return emit(tree, facts), facts
 
     def lowered_for(self, target: str) -> tuple[ast.Module, Facts]:
-        """The Triton kernels for a target as a tree, which `emit` makes a module of."""
+        """The kernels for a target as a tree, which `emit` makes a module of."""
         facts = self._facts_for(target)
+        tree = self._lowered(facts, target)
+        if not is_specialized(facts):
+            return tree, facts
+        plain, plain_facts = self._plain_for(target)
+        tree, made, reasons = specialize(tree, facts, plain, plain_facts)
+        note_specialized(made, facts.schedule, reasons)
+        return tree, made
+
+    def plain_source(self) -> str:
+        """The same in plain Triton, which the interpreter runs where kernels are in Gluon."""
+        return emit(*self._plain_for(self.target))
+
+    def _plain_for(self, target: str) -> tuple[ast.Module, Facts]:
+        facts = self._facts_for(target)
+        facts.wants_gluon = False
         return self._lowered(facts, target), facts
 
     def _facts_for(self, target: str) -> Facts:
@@ -137,7 +154,8 @@ class CompiledKernel(TileLangKernel):
             return follower.load(self)
         from tile2triton.runtime import load
 
-        return load(self.triton_source, self.name)
+        is_gluon = any(one.language == "gluon" for one in self.lowered_facts.launches)
+        return load(self.triton_source, self.name, self.plain_source if is_gluon else None)
 
     def _lowered(self, facts: Facts, target: str, after: str | None = None) -> ast.Module:
         try:

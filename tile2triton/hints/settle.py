@@ -121,6 +121,9 @@ def _set_schedule(kernels: list[ast.FunctionDef], facts: Facts, schedule: Schedu
         elif field == "rotate":
             how, detail = _rotate(facts)
             note(facts, node, "T.rotate()", how, detail)
+        elif field == "consumers" and facts.target != "cuda:90":
+            construct = f"T.warp_specialize({schedule.consumers})"
+            note(facts, node, construct, "none", "Gluon's kernels here are of Hopper's wgmma")
         elif field in _FOLLOWED:
             said = getattr(schedule, field)
             value = said[part] if part else said
@@ -145,6 +148,20 @@ def _swap_ab(facts: Facts) -> tuple[str, str]:
     if facts.target != "cuda:90":
         return "none", "only wgmma reads the first factor, and no other, from registers"
     return "none", "no product has a loaded first factor and a computed second one"
+
+
+def note_specialized(facts: Facts, schedule: Schedule, reasons: list[str]) -> None:
+    """What became of a producer and its consumers, which kernels are given last."""
+    node = schedule.nodes.get("consumers")
+    if node is None:
+        return
+    construct = f"T.warp_specialize({schedule.consumers})"
+    kernels = [one.kernel for one in facts.launches if one.language == "gluon"]
+    if kernels:
+        said = f"`{'`, `'.join(kernels)}` in Gluon: a producer and {schedule.consumers} consumers"
+        note(facts, node, construct, "native", "; ".join([said, *reasons]))
+    else:
+        note(facts, node, construct, "none", "; ".join(reasons))
 
 
 def _rotate(facts: Facts) -> tuple[str, str]:

@@ -105,7 +105,7 @@ def made(argument: Any, known: Argument) -> Any:
 
 def is_direct(kernel: Any, site: Site) -> bool:
     """Whether a launch passes first what is no constant, then all constants by name."""
-    if not isinstance(kernel, JITFunction):
+    if not isinstance(kernel, JITFunction) or kernel.is_gluon():
         return False
     first, rest = kernel.params[: len(site.arguments)], kernel.params[len(site.arguments) :]
     return (

@@ -66,6 +66,13 @@ def rotate() -> Any:
     """
 
 
+def warp_specialize(consumers: Any = 2) -> Any:
+    """So many programs of the grid share a producer, a warp that loads tiles ahead for them.
+
+    On Hopper, in Gluon: each consumer computes its own tile, with loops rotated.
+    """
+
+
 def split(axis: Any, parts: Any = None) -> Any:
     """The extent `axis`, over which a loop sums, is shared out to `parts` programs.
 
@@ -227,6 +234,13 @@ def _read_rotate() -> dict[str, Any]:
     return {"rotate": True}
 
 
+def _read_warp_specialize(consumers: Any = 2) -> dict[str, Any]:
+    number = _number("the number of consumers", consumers, 1, "write T.warp_specialize(2)")
+    if number > 3:
+        raise WrongHintError(f"a program has 1, 2 or 3 consumers, not {number}", "write 2")
+    return {"consumers": number}
+
+
 def _read_split(axis: Any, parts: Any = None) -> dict[str, Any]:
     if parts is None:
         axis, parts = "", axis
@@ -349,6 +363,12 @@ HINTS = (
         _read_rotate,
         operands="a loop with two products that ends each turn in the next one",
         kernels="a loop with two products that ends each turn in the next one",
+    ),
+    Hint(
+        warp_specialize,
+        _read_warp_specialize,
+        operands="a kernel of Gluon with a producer and consumers, on sm_90",
+        kernels="a kernel of Gluon with a producer and consumers, on sm_90",
     ),
     Hint(
         split,

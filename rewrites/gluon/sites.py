@@ -1,0 +1,204 @@
+"""How rings, tiles, and barriers are called, and the statements that use them."""
+
+import ast
+from dataclasses import dataclass
+
+from rewrites.facts import Descriptor
+from rewrites.gluon.parts import Parts
+from rewrites.gluon.ranges import Chain
+from rewrites.gluon.rings import Load, Ring
+from rewrites.quote import copy_tree, expr, name, stmts
+
+
+@dataclass
+class Sites:
+    """The names in one kernel's functions."""
+
+    parts: Parts
+
+    def __post_init__(self) -> None:
+        fresh = self.parts.names.fresh
+        self.names = self.parts.names
+        self.part = "part"
+        self.stages = fresh("stages")
+        self._rings = {one: fresh(f"{one}_ring") for one in self.parts.rings}
+        self._full = {one: fresh(f"{one}_full") for one in self._all()}
+        self._empty = {one: fresh(f"{one}_empty") for one in self.parts.rings}
+        self._turns = {one: fresh(f"{one}_turn") for one in self.parts.rings}
+        self._tiles = {one: fresh(f"{one}_tile") for one in self.parts.once}
+        self._staged: dict[str, str] = {}
+
+    def _all(self) -> list[str]:
+        return [*self.parts.rings, *self.parts.once]
+
+    def turn(self, variable: str) -> str:
+        return self._turns[variable]
+
+    def slot(self, variable: str, turn: ast.expr | None = None) -> ast.expr:
+        """Where a ring has the tile of a turn."""
+        turn = turn or name(self._turns[variable])
+        slot = expr("turn % stages", turn=turn, stages=self.stages)
+        if self.parts.rings[variable].is_shared or self.parts.consumers == 1:
+            return slot
+        return expr("part * stages + slot", part=self.part, stages=self.stages, slot=slot)
+
+    def awaited(self, load: Load) -> list[ast.stmt]:
+        """Wait for the tile of a turn."""
+        made = stmts(
+            "slot = where\nmbarrier.wait(full.index(slot), (turn // stages) & 1)\ntile = view",
+            slot=self.slot_name(load.name),
+            where=self.slot(load.name),
+            full=self._full[load.name],
+            turn=self.turn(load.name),
+            stages=self.stages,
+            tile=load.name,
+            view=self.view(
+                load, expr("r.index(s)", r=self._rings[load.name], s=self.slot_name(load.name))
+            ),
+        )
+        return [*made, *stmts("turn += 1", turn=self.turn(load.name))]
+
+    def slot_name(self, variable: str) -> str:
+        return f"{variable}_slot"
+
+    def empty(self, variable: str) -> str:
+        return f"{self._empty[variable]}.index({self.slot_name(variable)})"
+
+    def returned(self, variable: str, ago: int) -> list[ast.stmt]:
+        """Give back the slot of the last turn, or of the one before, as far as there was one."""
+        turn = self.turn(variable)
+        before = expr("turn - ago", turn=turn, ago=ast.Constant(ago))
+        slot = self.slot(variable, before)
+        return stmts(
+            f"mbarrier.arrive(empty.index(slot), count=1, pred=turn >= {ago})",
+            empty=self._empty[variable],
+            slot=slot,
+            turn=turn,
+        )
+
+    def view(self, load: Load, memory: ast.expr) -> ast.expr:
+        """A tile as products read it."""
+        if load.shape is None:
+            return memory
+        extents = ast.List([copy_tree(one) for one in load.shape], ast.Load())
+        return expr("x.reshape(extents)", x=memory, extents=extents)
+
+    def fetched(self, load: Load) -> list[ast.stmt]:
+        """Load a tile that is needed once, and wait for it."""
+        tile = expr("t.index(p)", t=self._tiles[load.name], p=self.part)
+        return stmts(
+            "mbarrier.expect(full.index(part), desc.block_type.nbytes)\n"
+            "load_tile(desc, coordinates, full.index(part), tile)\n"
+            "mbarrier.wait(full.index(part), 0)\n"
+            "name = view",
+            full=self._full[load.name],
+            part=self.part,
+            desc=load.descriptor,
+            coordinates=self.gluon_list(load.coordinates),
+            tile=tile,
+            name=load.name,
+            view=self.view(load, copy_tree(tile)),
+        )
+
+    def gluon_list(self, trees: tuple[ast.expr, ...]) -> ast.expr:
+        return ast.List([copy_tree(one) for one in trees], ast.Load())
+
+    def stored(self, owner: str, coordinates: ast.expr, value: ast.expr) -> list[ast.stmt]:
+        """Store a tile from shared memory, and wait until it has been read."""
+        staged = self._staged.setdefault(
+            owner, self.names.fresh(f"{owner.removesuffix('_desc')}_tile")
+        )
+        shape = list(self.parts.descriptors[owner].block[-2:])
+        memory: ast.expr = expr("t.index(p)", t=staged, p=self.part)
+        view = memory
+        if len(self.parts.descriptors[owner].block) > 2:
+            extents = ast.List([copy_tree(one) for one in shape], ast.Load())
+            view = expr("x.reshape(extents)", x=copy_tree(memory), extents=extents)
+        return stmts(
+            "view.store(value)\n"
+            "fence_async_shared()\n"
+            "store_tile(desc, coordinates, memory)\n"
+            "tma.store_wait(0)",
+            view=view,
+            value=value,
+            desc=owner,
+            coordinates=coordinates,
+            memory=memory,
+        )
+
+    def drained(self, chain: Chain) -> list[ast.stmt]:
+        """Give back the tiles of turns that only other consumers have."""
+        rings = [(self._full[one], self._empty[one], self._turns[one]) for one in self.parts.rings]
+        return chain.drained(rings, self.stages)
+
+    def allocations(self) -> list[ast.stmt]:
+        """Shared memory and barriers, in the kernel."""
+        made: list[ast.stmt] = []
+        both = self.parts.consumers
+        for one, ring in self.parts.rings.items():
+            copies = 1 if ring.is_shared else both
+            count = expr("stages", stages=self.stages)
+            if copies > 1:
+                count = expr("copies * stages", copies=ast.Constant(copies), stages=self.stages)
+            made += self._memory(self._rings[one], ring.descriptor.name, count, ring.descriptor)
+            made += self._barriers(self._full[one], count, 1)
+            made += self._barriers(self._empty[one], count, both if ring.is_shared else 1)
+        for one, load in self.parts.once.items():
+            descriptor = self.parts.descriptors[load.descriptor]
+            made += self._memory(self._tiles[one], load.descriptor, ast.Constant(both), descriptor)
+            made += self._barriers(self._full[one], ast.Constant(both), 1)
+        for owner, staged in self._staged.items():
+            made += self._memory(staged, owner, ast.Constant(both), self.parts.descriptors[owner])
+        return made
+
+    def _memory(
+        self, called: str, descriptor: str, count: ast.expr, made: Descriptor
+    ) -> list[ast.stmt]:
+        shape = ast.List([copy_tree(count), *(copy_tree(one) for one in made.block)], ast.Load())
+        return stmts(
+            "called = gl.allocate_shared_memory(desc.dtype, shape, desc.layout)",
+            called=called,
+            desc=descriptor,
+            shape=shape,
+        )
+
+    def _barriers(self, called: str, count: ast.expr, arrivals: int) -> list[ast.stmt]:
+        return stmts(
+            "called = gl.allocate_shared_memory(gl.int64, [count, 1], mbarrier.MBarrierLayout())\n"
+            "for i in gl.static_range(count):\n"
+            "    mbarrier.init(called.index(i), count=arrivals)",
+            called=called,
+            count=copy_tree(count),
+            arrivals=ast.Constant(arrivals),
+        )
+
+    @property
+    def memories(self) -> list[str]:
+        return [
+            *self._rings.values(),
+            *self._tiles.values(),
+            *self._staged.values(),
+            *self._full.values(),
+            *self._empty.values(),
+        ]
+
+    def filled(self, ring: Ring, turn: str, part: int) -> list[ast.stmt]:
+        """Load the tile of a turn when its slot is free."""
+        slot: ast.expr = expr("turn % stages", turn=turn, stages=self.stages)
+        if not ring.is_shared and part:
+            slot = expr("a * stages + slot", a=ast.Constant(part), stages=self.stages, slot=slot)
+        return stmts(
+            "slot = where\n"
+            "mbarrier.wait(empty.index(slot), ((turn // stages) & 1) ^ 1)\n"
+            "mbarrier.expect(full.index(slot), desc.block_type.nbytes)\n"
+            "load_tile(desc, coordinates, full.index(slot), ring.index(slot))",
+            slot="slot",
+            where=slot,
+            empty=self._empty[ring.name],
+            turn=turn,
+            stages=self.stages,
+            full=self._full[ring.name],
+            desc=ring.descriptor.name,
+            coordinates=self.gluon_list(ring.load.coordinates),
+            ring=self._rings[ring.name],
+        )
