@@ -188,6 +188,17 @@ def test_nothing_is_computed_between_the_products_of_a_turn(target):
     assert not between(softened.scheduled(Schedule(rotate=True)))
 
 
+@proves("`T.warp_specialize(2)`", on=("cuda:90",))
+def test_one_warp_loads_for_two_consumers(target):
+    _, plain = compiled(product(), target)
+    said, listing = compiled(product().scheduled(Schedule(warp_specialize=2)), target)
+    assert how(said, "warp_specialize") == "native"
+    assert "ttg.warp_specialize" in listing["ttgir"]
+    assert "ttg.warp_specialize" not in plain["ttgir"]
+    # The producer leaves registers to the consumers.
+    assert "setmaxnreg" in listing["machine"] and "setmaxnreg" not in plain["machine"]
+
+
 @proves("`T.subtile(2)`", on=("cuda:90", "cuda:100"))
 def test_results_are_stored_in_parts(target):
     parts, _ = compiled(product().scheduled(Schedule(subtile=2)), target)

@@ -49,6 +49,7 @@ def test_annotations_that_are_options_have_rows():
         "subtile",
         "swap_ab",
         "rotate",
+        "warp_specialize",
         "registers",
         "ctas",
         "waves_per_eu",

@@ -60,6 +60,12 @@ ALL = (
         decode_attention.scheduled(Schedule(split=8)),
         {"batch": 16, "heads": 32, "dim": 128, "kv_len": 8192, "kv_heads": 8},
     ),
+    Golden(
+        "attention_gluon",
+        flash_attention.scheduled(Schedule(warp_specialize=2)),
+        HEADS,
+        {"is_causal": True, "block_M": 64, "block_N": 128, "threads": 128},
+    ),
     Golden("softmax", softmax, SQUARE),
     Golden("softmax_ragged", softmax, {"M": 1000, "N": 1000}, {"block_M": 4}),
     Golden("rms_norm", rms_norm, SQUARE),

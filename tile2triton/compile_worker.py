@@ -13,6 +13,8 @@ from typing import Any
 import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon._runtime import GluonASTSource
 
 from .kernel_report import AMD_INSTRUCTIONS, NVIDIA_INSTRUCTIONS, count_instructions
 from .knobs import cuobjdump_path, nvdisasm_path
@@ -40,7 +42,10 @@ def compile_job(job: dict[str, Any]) -> dict[str, Any]:
     signature = dict(
         zip(names, [*job["types"], *["constexpr"] * len(job["constants"])], strict=True)
     )
-    source = ASTSource(
+    is_gluon = kernel.is_gluon()
+    if is_gluon:
+        signature = {one: _laid_out(kind) for one, kind in signature.items()}
+    source = (GluonASTSource if is_gluon else ASTSource)(
         kernel,
         signature,
         constexprs=dict(zip(names[count:], job["constants"].values(), strict=True)),
@@ -72,6 +77,17 @@ def compile_job(job: dict[str, Any]) -> dict[str, Any]:
             "path": kernel_path(compiled.asm["ttgir"]) or path,
         }
     return answer
+
+
+def _laid_out(kind: str) -> str:
+    """The type of a descriptor, with the layout of its blocks in shared memory."""
+    found = re.fullmatch(r"tensordesc<(\w+)\[([\d, ]+)\]>", kind)
+    if found is None:
+        return kind
+    extents = [int(one) for one in found[2].split(", ")]
+    element = gl.dtype(found[1])
+    layout = gl.NVMMASharedLayout.get_default_for(extents, element)
+    return f"{kind[:-1]},{layout!r}>"
 
 
 def _nvidia_figures(assembly: Any) -> dict[str, Any]:

@@ -171,7 +171,9 @@ class Consumer:
                 trees.append(tree)
                 continue
             if at or turned:
-                raise UnsuitedError(f"`{one}` is computed, and wgmma reads it from shared memory")
+                raise UnsuitedError(
+                    f"`{one}` does not come by TMA, and wgmma reads it from shared memory"
+                )
             made += self.finished({*names_in(call.args[0])}, statement)
             factor = self.sites.names.fresh(f"{one}_factor")
             value = self.layouts.placed(call.args[0], self.layouts.known.get(one))

@@ -82,7 +82,8 @@ def parts_of(
 ) -> Parts:
     """The parts of a kernel. Raises UnsuitedError."""
     names = Names.of(kernel, facts)
-    names.used |= {"gl", "mbarrier", "tma", "part", "turn"}
+    names.used |= {"gluon", "gl", "mbarrier", "tma", "part", "slot", "load_tile", "store_tile"}
+    names.used |= {"fence_async_shared", "warpgroup_mma", "warpgroup_mma_wait", "swizzle2d"}
     parts = Parts(kernel, launch, facts, consumers, names, consumed)
     if launch.num_warps % 4:
         raise UnsuitedError("wgmma takes four warps")

@@ -84,11 +84,13 @@ class Chain:
             if before.id == self.parts.paired
         }
         made: list[ast.stmt] = [copy]
+        is_first = isinstance(part, ast.Constant) and part.value == 0
+        template = "value * count" if is_first else "value * count + part"
         if isinstance(copy.targets[0], ast.Name):
-            template = "value * count + part"
             copy.value = expr(template, value=copy.value, count=count, part=part)
         else:
-            made += stmts("own = own * count + part", own=own, count=count, part=part)
+            value = expr(template, value=name(own), count=count, part=part)
+            made += stmts("own = value", own=own, value=value)
         if self.parts.extent % self.parts.consumers:
             # Of the last programs, some compute the last tile again, and store the same.
             last = literal(self.parts.extent - 1)

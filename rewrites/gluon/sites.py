@@ -186,7 +186,8 @@ class Sites:
         """Load the tile of a turn when its slot is free."""
         slot: ast.expr = expr("turn % stages", turn=turn, stages=self.stages)
         if not ring.is_shared and part:
-            slot = expr("a * stages + slot", a=ast.Constant(part), stages=self.stages, slot=slot)
+            template = "stages + slot" if part == 1 else "a * stages + slot"
+            slot = expr(template, a=ast.Constant(part), stages=self.stages, slot=slot)
         return stmts(
             "slot = where\n"
             "mbarrier.wait(empty.index(slot), ((turn // stages) & 1) ^ 1)\n"

@@ -23,16 +23,9 @@ IMPORTS = (
     ("tl", "import triton.language as tl"),
     ("gluon", "from triton.experimental import gluon"),
     ("gl", "from triton.experimental.gluon import language as gl"),
-    ("mbarrier", "from triton.experimental.gluon.language.nvidia.hopper import mbarrier"),
-    ("tma", "from triton.experimental.gluon.language.nvidia.hopper import tma"),
-    (
-        "fence_async_shared",
-        "from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared",
-    ),
-    ("warpgroup_mma", "from triton.experimental.gluon.language.nvidia.hopper import warpgroup_mma"),
-    (
-        "warpgroup_mma_wait",
-        "from triton.experimental.gluon.language.nvidia.hopper import warpgroup_mma_wait",
+    *(
+        (one, f"from triton.experimental.gluon.language.nvidia.hopper import {one}")
+        for one in ("fence_async_shared", "mbarrier", "tma", "warpgroup_mma", "warpgroup_mma_wait")
     ),
     (
         "TileDescriptor",
@@ -97,7 +90,19 @@ def _docstring(facts: Facts) -> str:
 
 def _imports(body: list[ast.stmt]) -> list[ast.stmt]:
     used = names_in(ast.Module(body, []))
-    return [stmt for brings, text in IMPORTS if brings in used for stmt in stmts(text)]
+    made: list[ast.stmt] = []
+    for brings, text in IMPORTS:
+        if brings not in used:
+            continue
+        (statement,) = stmts(text)
+        match made[-1:], statement:
+            case [ast.ImportFrom(module=before) as last], ast.ImportFrom(module=module) if (
+                before == module
+            ):
+                last.names += statement.names
+            case _:
+                made.append(statement)
+    return made
 
 
 def _constants(facts: Facts, readers: list[ast.stmt]) -> list[ast.stmt]:

@@ -25,6 +25,7 @@ from tile2triton.hints.settle import note_specialized
 from tile2triton.observing import observer, refusals_of
 from tile2triton.pipeline import lower
 from tile2triton.printer import to_source
+from tile2triton.simulation.check import broken_protocols
 from tile2triton.tilelang.kernel import TileLangKernel
 
 if TYPE_CHECKING:
@@ -72,6 +73,10 @@ class CompiledKernel(TileLangKernel):
             return tree, facts
         plain, plain_facts = self._plain_for(target)
         tree, made, reasons = specialize(tree, facts, plain, plain_facts)
+        broken = broken_protocols(tree, made)
+        if broken:
+            tree, made = plain, plain_facts
+            reasons += [f"`{kernel}`: {said}" for kernel, said in broken.items()]
         note_specialized(made, facts.schedule, reasons)
         return tree, made
 

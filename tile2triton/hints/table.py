@@ -63,6 +63,14 @@ GROUPS = (
                 ),
             ),
             HintRow(
+                written="`T.warp_specialize(2)` above a kernel",
+                targets="sm_90",
+                becomes=(
+                    "a kernel of Gluon: two programs of the grid are consumers of one producer, "
+                    "which loads by TMA. Kernels that have no such form stay in plain Triton"
+                ),
+            ),
+            HintRow(
                 written="`T.ctas(2)` above a kernel",
                 targets="sm_90, sm_100",
                 becomes=(

@@ -1,0 +1,44 @@
+"""Kernels of Gluon on NumPy arrays: every program of the grid, one after the other."""
+
+import ast
+import itertools
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tile2triton import CompiledKernel
+from tile2triton.simulation import prepared, simulate
+from tile2triton.simulation.language import Descriptor
+
+
+def run(kernel: CompiledKernel, *inputs: Tensor, is_eager: bool = True) -> Tensor:
+    """The output of a kernel with one launch, whose first outputs are poisoned."""
+    tree, facts = kernel.lowered_for(kernel.target)
+    (launch,) = facts.launches
+    assert launch.language == "gluon"
+    numbers: dict[str, Any] = dict(facts.constants)
+
+    def value(one: ast.expr) -> int:
+        text = ast.unparse(one).replace("triton.cdiv", "cdiv")
+        return int(eval(text, {"cdiv": lambda a, b: -(-a // b)}, numbers))
+
+    names = [key for key, tensor in facts.tensors.items() if tensor.role == "input"]
+    arrays = {key: one.float().numpy() for key, one in zip(names, inputs, strict=True)}
+    (made,) = (tensor for tensor in facts.tensors.values() if tensor.role == "output")
+    arrays[made.name] = np.full([value(one) for one in made.shape], np.nan, np.float32)
+    described = {
+        one.name: Descriptor(
+            arrays[one.tensor].transpose(one.order), tuple(value(extent) for extent in one.block)
+        )
+        for one in launch.descriptors
+    }
+    grid = [value(extent) for extent in launch.grid]
+    grid += [1] * (3 - len(grid))
+    code = prepared([one for one in tree.body if isinstance(one, ast.FunctionDef)])
+    given = {one: described[one] for one in launch.arguments}
+    given |= {one: numbers[one] for one in launch.constants}
+    for program in itertools.product(*map(range, grid)):
+        simulate(code, launch.kernel, given, program, grid, is_eager)
+    return torch.from_numpy(arrays[made.name])

@@ -1,0 +1,221 @@
+"""What Gluon's names mean without a GPU: on arrays, or on tiles of which nothing is computed."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from tile2triton.simulation.machine import Barrier, Machine, ProtocolError, Slot
+
+TYPES = {
+    "float16": np.float16,
+    "float32": np.float32,
+    "int32": np.int32,
+    "int64": np.int64,
+    # NumPy has none; only what is stored and loaded is rounded to it elsewhere.
+    "bfloat16": np.float32,
+    "float8e4nv": np.float32,
+    "float8e5": np.float32,
+}
+
+
+class Tile:
+    """A tile in registers; without data nothing of it is computed."""
+
+    def __init__(self, data: Any = None) -> None:
+        self.data = data
+
+    def to(self, kind: Any) -> Tile:
+        return Tile(None if self.data is None else self.data.astype(kind))
+
+    def __neg__(self) -> Tile:
+        return applied(operator.neg, self)
+
+    def __invert__(self) -> Tile:
+        return applied(operator.invert, self)
+
+    def __getitem__(self, index: Any) -> Tile:
+        return Tile(None if self.data is None else self.data[index])
+
+
+def _binary(function: Callable[[Any, Any], Any], is_swapped: bool = False) -> Any:
+    def method(self: Tile, other: Any) -> Tile:
+        return applied(function, other, self) if is_swapped else applied(function, self, other)
+
+    return method
+
+
+for _name in ("add", "sub", "mul", "truediv", "lt", "le", "gt", "ge", "eq", "ne", "and_", "or_"):
+    _function = getattr(operator, _name)
+    setattr(Tile, f"__{_name.strip('_')}__", _binary(_function))
+    setattr(Tile, f"__r{_name.strip('_')}__", _binary(_function, is_swapped=True))
+
+
+def applied(function: Callable[..., Any], *values: Any) -> Tile:
+    """A function of tiles and numbers, element by element."""
+    for one in values:
+        if isinstance(one, Product):
+            raise ProtocolError(f"`{one.name}` is read while it is in flight")
+    data = [one.data if isinstance(one, Tile) else one for one in values]
+    if any(isinstance(one, Tile) and one.data is None for one in values):
+        return Tile()
+    with np.errstate(all="ignore"):
+        result = function(*data)
+    return Tile(_narrow(result, data))
+
+
+def _narrow(result: Any, data: Sequence[Any]) -> Any:
+    """Python's numbers do not make a result wider."""
+    kinds = [one.dtype for one in data if isinstance(one, np.ndarray) and one.dtype.kind == "f"]
+    if kinds and result.dtype.kind == "f":
+        return result.astype(np.result_type(*kinds))
+    return result
+
+
+class Product(Tile):
+    """A product in flight: it counts as a sum for the next product only."""
+
+    def __init__(self, data: Any, name: str, slots: list[Slot]) -> None:
+        super().__init__(data)
+        self.name = name
+        self.slots = slots
+
+
+@dataclass
+class View:
+    """Shared memory, as it is seen: `shape` and `is_turned` say how."""
+
+    slot: Slot
+    shape: tuple[int, ...] | None = None
+    is_turned: bool = False
+
+    def permute(self, order: Sequence[int]) -> View:
+        return View(self.slot, self.shape, not self.is_turned)
+
+    def reshape(self, shape: Sequence[int]) -> View:
+        return View(self.slot, tuple(shape), self.is_turned)
+
+    def store(self, tile: Tile) -> None:
+        self.slot.fill(tile.data)
+
+    def read(self) -> Any:
+        data = self.slot.read()
+        if data is None:
+            return None
+        shaped = data if self.shape is None else data.reshape(self.shape)
+        return shaped.T if self.is_turned else shaped
+
+
+class Memory:
+    """An allocation: as many slots, or barriers, as its first extent says."""
+
+    def __init__(self, machine: Machine, name: str, count: int, is_barriers: bool) -> None:
+        self.name = name
+        self.items = [
+            Barrier(machine, f"{name}[{at}]") if is_barriers else Slot(f"{name}[{at}]")
+            for at in range(count)
+        ]
+
+    def index(self, at: Any) -> Any:
+        if not 0 <= at < len(self.items):
+            # Where nothing is done with it, as under `pred=False`.
+            return None
+        item = self.items[at]
+        return item if isinstance(item, Barrier) else View(item)
+
+
+@dataclass
+class Descriptor:
+    """A tensor in memory and the block that is loaded or stored at once."""
+
+    tensor: Any
+    block: tuple[int, ...]
+    dtype: Any = np.float16
+    layout: Any = None
+
+    @property
+    def block_type(self) -> SimpleNamespace:
+        return SimpleNamespace(nbytes=int(np.prod(self.block)))
+
+    def load(self, at: Sequence[Any]) -> Any:
+        if self.tensor is None:
+            return None
+        block = np.zeros(self.block, self.tensor.dtype)
+        inside, outside = self._places(at)
+        block[outside] = self.tensor[inside]
+        return block
+
+    def store(self, at: Sequence[Any], value: Any) -> None:
+        if self.tensor is not None and value is not None:
+            inside, outside = self._places(at)
+            self.tensor[inside] = value.reshape(self.block)[outside]
+
+    def _places(self, at: Sequence[Any]) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+        """What lies inside of the tensor: there, and in the block."""
+        inside, outside = [], []
+        for start, extent, size in zip(at, self.block, self.tensor.shape, strict=True):
+            low, high = max(start, 0), min(start + extent, size)
+            high = max(low, high)
+            inside.append(slice(low, high))
+            outside.append(slice(low - start, high - start))
+        return tuple(inside), tuple(outside)
+
+
+class Flights:
+    """The products of one partition that are in flight, oldest first."""
+
+    def __init__(self) -> None:
+        self.products: list[Product] = []
+
+    def issue(
+        self, a: Any, b: View, total: Any, use_acc: bool = True, is_async: bool = False
+    ) -> Any:
+        slots = [one.slot for one in (a, b) if isinstance(one, View)]
+        first = a.read() if isinstance(a, View) else a.data
+        second = b.read()
+        data = None
+        if first is not None and second is not None and total.data is not None:
+            data = first.astype(np.float32) @ second.astype(np.float32)
+            data = data + total.data if use_acc else data
+        made = Product(data, ", ".join(slot.name for slot in slots), slots)
+        for slot in slots:
+            slot.readers.append(made)
+        self.products.append(made)
+        return made
+
+    def wait(self, pending: int = 0, deps: Sequence[Any] = ()) -> Any:
+        while len(self.products) > pending:
+            done = self.products.pop(0)
+            for slot in done.slots:
+                slot.readers.remove(done)
+        waited = [Tile(one.data) if isinstance(one, Product) else one for one in deps]
+        return waited[0] if len(waited) == 1 else tuple(waited)
+
+
+def quotient(a: int, b: int) -> int:
+    """Division as the device does it, towards zero."""
+    found = abs(a) // abs(b)
+    return found if (a < 0) == (b < 0) else -found
+
+
+def elementwise(function: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of tiles that is `plain` on numbers."""
+
+    def call(*values: Any) -> Any:
+        if any(isinstance(one, Tile) for one in values):
+            return applied(function, *values)
+        return plain(*values)
+
+    return call
+
+
+def reduction(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(tile: Tile, axis: int) -> Tile:
+        return applied(lambda data: function(data, axis=axis), tile)
+
+    return call

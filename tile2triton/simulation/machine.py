@@ -1,0 +1,156 @@
+"""Partitions that take turns, barriers between them, and shared memory that knows its readers."""
+
+import itertools
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class ProtocolError(Exception):
+    """What partitions do that ends in a deadlock or a race."""
+
+
+class StoppedError(Exception):
+    """Another partition has failed, or there have been steps enough."""
+
+
+class Machine:
+    """Runs partitions until all end; one runs at a time, until it waits.
+
+    Raises ProtocolError if all of them wait. After `most_steps` waits the rest is not run: a ring
+    that has gone round that often goes round for ever.
+    """
+
+    def __init__(self, most_steps: int = 20_000) -> None:
+        self.most_steps = most_steps
+        self.steps = 0
+        self.turn = threading.Condition()
+        self.running: int | None = None
+        self.waiting: dict[int, tuple[Callable[[], bool], str]] = {}
+        self.alive: list[int] = []
+        self.failure: BaseException | None = None
+
+    def run(self, partitions: Sequence[Callable[[], None]]) -> None:
+        """Run partitions to their ends."""
+        self.alive = list(range(len(partitions)))
+        threads = [
+            threading.Thread(target=self._partition, args=(at, body), daemon=True)
+            for at, body in enumerate(partitions)
+        ]
+        for thread in threads:
+            thread.start()
+        with self.turn:
+            self._pass_on()
+        for thread in threads:
+            thread.join()
+        if self.failure is not None and not isinstance(self.failure, StoppedError):
+            raise self.failure
+
+    def _partition(self, at: int, body: Callable[[], None]) -> None:
+        with self.turn:
+            self.turn.wait_for(lambda: self.running == at or self.failure is not None)
+        try:
+            if self.failure is None:
+                body()
+        except BaseException as error:
+            self.failure = self.failure or error
+        with self.turn:
+            self.alive.remove(at)
+            self._pass_on()
+
+    def wait(self, is_over: Callable[[], bool], said: str) -> None:
+        """Let others run until something is so."""
+        self.steps += 1
+        if self.steps > self.most_steps:
+            raise StoppedError
+        if is_over():
+            return
+        with self.turn:
+            at = self.running
+            assert at is not None
+            self.waiting[at] = is_over, said
+            self._pass_on()
+            self.turn.wait_for(lambda: self.running == at or self.failure is not None)
+            self.waiting.pop(at, None)
+        if self.failure is not None:
+            raise StoppedError
+
+    def give_way(self) -> None:
+        """Let the partitions before this one run first, if they can."""
+        asked = itertools.count()
+        self.wait(lambda: next(asked) > 0, "")
+
+    def _pass_on(self) -> None:
+        """Give the turn to a partition that can go on."""
+        for at in self.alive:
+            if at not in self.waiting or self.waiting[at][0]():
+                self.running = at
+                self.turn.notify_all()
+                return
+        if self.alive and self.failure is None:
+            said = "; ".join(said for _, said in self.waiting.values())
+            self.failure = ProtocolError(f"all partitions wait: {said}")
+        self.running = None
+        self.turn.notify_all()
+
+
+@dataclass
+class Barrier:
+    """An mbarrier: a phase ends when all have arrived, and all bytes that are expected."""
+
+    machine: Machine
+    name: str
+    count: int = 0
+    pending: int = 0
+    missing: int = 0
+    phase: int = 0
+
+    def init(self, count: int) -> None:
+        self.count = self.pending = count
+
+    def arrive(self, count: int = 1) -> None:
+        if not self.count:
+            raise ProtocolError(f"{self.name} is used before it is made")
+        self.pending -= count
+        if self.pending < 0:
+            raise ProtocolError(f"more arrive at {self.name} than its {self.count}")
+        self._end()
+
+    def expect(self, size: int) -> None:
+        self.missing += size
+        self.arrive()
+
+    def bring(self, size: int) -> None:
+        self.missing -= size
+        if self.missing < 0:
+            raise ProtocolError(f"{self.name} gets bytes that nobody expects")
+        self._end()
+
+    def wait(self, parity: int) -> None:
+        self.machine.wait(lambda: self.phase % 2 != parity, f"for phase {parity} of {self.name}")
+
+    def _end(self) -> None:
+        if not self.pending and not self.missing:
+            self.phase += 1
+            self.pending = self.count
+
+
+@dataclass
+class Slot:
+    """A tile of shared memory: `value` is what is in it, `readers` are products that read it."""
+
+    name: str
+    value: Any = None
+    is_full: bool = False
+    readers: list[Any] = field(default_factory=list)
+
+    def fill(self, value: Any) -> None:
+        if self.readers:
+            raise ProtocolError(f"{self.name} is loaded while a product reads it")
+        self.value, self.is_full = value, True
+
+    def read(self) -> Any:
+        if not self.is_full:
+            raise ProtocolError(f"{self.name} is read before it is loaded")
+        return self.value

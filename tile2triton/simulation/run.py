@@ -1,0 +1,190 @@
+"""Run one program of a kernel in Gluon: each of its partitions, with barriers between them."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from types import CodeType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from rewrites.quote import copy_tree
+from tile2triton.simulation.language import (
+    TYPES,
+    Flights,
+    Memory,
+    Tile,
+    View,
+    elementwise,
+    quotient,
+    reduction,
+)
+from tile2triton.simulation.machine import Machine, ProtocolError
+
+
+def prepared(functions: Sequence[ast.FunctionDef]) -> CodeType:
+    """Functions of Gluon as they are simulated."""
+    module = ast.Module([_plain(one) for one in functions], [])
+    return compile(ast.fix_missing_locations(module), "<gluon>", "exec")
+
+
+def simulate(
+    code: CodeType,
+    kernel: str,
+    arguments: Mapping[str, Any],
+    program: Sequence[int],
+    grid: Sequence[int],
+    is_eager: bool = True,
+    computes: bool = True,
+    most_steps: int = 20_000,
+) -> None:
+    """Run one program of a grid, of `prepared` functions. Raises ProtocolError for what goes wrong.
+
+    `arguments` are numbers, and `Descriptor`s; without `computes` only loads, waits and products
+    are followed. An eager producer fills a slot as soon as it may, a lazy one as late as it can.
+    """
+    machine = Machine(most_steps)
+    partitions: list[Callable[[], None]] = []
+    scope = _scope(machine, partitions, program, grid, computes)
+    exec(code, scope)
+    scope[kernel](**arguments)
+    machine.run(partitions[::-1] if is_eager else partitions)
+
+
+def _plain(function: ast.FunctionDef) -> ast.FunctionDef:
+    """The function without what only a GPU needs, and with the device's division."""
+    text = ast.unparse(ast.fix_missing_locations(copy_tree(function)))
+    made = _Divisions().visit(ast.parse(text).body[0])
+    assert isinstance(made, ast.FunctionDef)
+    made.decorator_list = []
+    for argument in made.args.args:
+        argument.annotation = None
+    return made
+
+
+class _Divisions(ast.NodeTransformer):
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        names = {ast.FloorDiv: "_quotient", ast.Mod: "_remainder"}
+        function = names.get(type(node.op))
+        if function is None:
+            return node
+        return ast.Call(ast.Name(function, ast.Load()), [node.left, node.right], [])
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
+        assert node.value is not None
+        return ast.Assign([node.target], node.value)
+
+
+def _scope(
+    machine: Machine,
+    partitions: list[Callable[[], None]],
+    program: Sequence[int],
+    grid: Sequence[int],
+    computes: bool,
+) -> dict[str, Any]:
+    """The names that emitted functions use."""
+    flights: dict[int | None, Flights] = {}
+
+    def flying() -> Flights:
+        return flights.setdefault(machine.running, Flights())
+
+    def allocate(kind: Any, shape: Sequence[int], layout: Any) -> Memory:
+        is_barriers = layout == "barriers"
+        return Memory(machine, "barriers" if is_barriers else "memory", shape[0], is_barriers)
+
+    def specialize(calls: Sequence[Any], workers: Any = None, registers: Any = None) -> None:
+        partitions.extend(functools.partial(f, *a) for f, a in calls)
+
+    def load(descriptor: Any, at: Sequence[Any], barrier: Any, memory: View) -> None:
+        memory.slot.fill(descriptor.load(at) if computes else None)
+        barrier.bring(descriptor.block_type.nbytes)
+
+    def store(descriptor: Any, at: Sequence[Any], memory: View) -> None:
+        descriptor.store(at, memory.slot.read())
+
+    def arrive(barrier: Any, count: int = 1, pred: bool = True) -> None:
+        if pred:
+            barrier.arrive(count)
+            machine.give_way()
+
+    def made(value: Any) -> Tile:
+        return Tile(value if computes else None)
+
+    def swizzle2d(i: int, j: int, rows: int, columns: int, panel: int) -> tuple[int, int]:
+        place = i * columns + j
+        first = place // (panel * columns) * panel
+        size = min(rows - first, panel)
+        return first + place % (panel * columns) % size, place % (panel * columns) // size
+
+    gl = SimpleNamespace(
+        **TYPES,
+        constexpr=None,
+        arange=lambda low, high, layout=None: made(np.arange(low, high, dtype=np.int32)),
+        zeros=lambda shape, kind, layout=None: made(np.zeros(tuple(shape), kind)),
+        full=lambda shape, value, kind, layout=None: made(np.full(tuple(shape), value, kind)),
+        zeros_like=lambda tile: applied_zero(tile),
+        cdiv=lambda a, b: -(-a // b),
+        maximum=elementwise(np.maximum, max),
+        minimum=elementwise(np.minimum, min),
+        where=elementwise(np.where, lambda test, a, b: a if test else b),
+        exp=elementwise(np.exp, math.exp),
+        exp2=elementwise(np.exp2, lambda x: 2.0**x),
+        log=elementwise(np.log, math.log),
+        log2=elementwise(np.log2, math.log2),
+        sqrt=elementwise(np.sqrt, math.sqrt),
+        rsqrt=elementwise(lambda x: 1 / np.sqrt(x), lambda x: 1 / math.sqrt(x)),
+        abs=elementwise(np.abs, abs),
+        fma=elementwise(lambda a, b, c: a * b + c, lambda a, b, c: a * b + c),
+        max=reduction(np.max),
+        min=reduction(np.min),
+        sum=reduction(np.sum),
+        convert_layout=lambda tile, layout: tile,
+        set_auto_layout=lambda tile, layout: tile,
+        SliceLayout=lambda dim, parent: None,
+        NVMMADistributedLayout=lambda *rest: None,
+        DotOperandLayout=lambda *rest: None,
+        allocate_shared_memory=allocate,
+        static_range=range,
+        static_assert=_require,
+        num_warps=lambda: 4,
+        program_id=lambda axis: program[axis],
+        num_programs=lambda axis: grid[axis],
+        warp_specialize=specialize,
+    )
+    return {
+        "gl": gl,
+        "mbarrier": SimpleNamespace(
+            MBarrierLayout=lambda: "barriers",
+            init=lambda barrier, count: barrier.init(count),
+            expect=lambda barrier, size: barrier.expect(size),
+            wait=lambda barrier, phase: barrier.wait(phase),
+            arrive=arrive,
+        ),
+        "tma": SimpleNamespace(store_wait=lambda pending: None),
+        "load_tile": load,
+        "store_tile": store,
+        "fence_async_shared": lambda: None,
+        "warpgroup_mma": lambda *a, **k: flying().issue(*a, **k),
+        "warpgroup_mma_wait": lambda *a, **k: flying().wait(*a, **k),
+        "swizzle2d": swizzle2d,
+        "_quotient": _divided,
+        "_remainder": lambda a, b: a - b * _divided(a, b),
+    }
+
+
+def applied_zero(tile: Tile) -> Tile:
+    return Tile(None if tile.data is None else np.zeros_like(tile.data))
+
+
+def _divided(a: Any, b: Any) -> Any:
+    if isinstance(a, Tile) or isinstance(b, Tile):
+        raise ProtocolError("tiles are not divided towards zero here")
+    return quotient(a, b)
+
+
+def _require(test: Any, message: str = "") -> None:
+    assert test, message
