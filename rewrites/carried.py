@@ -64,18 +64,29 @@ def rules_of(
     waiting = sorted(needed)
     while waiting:
         name = waiting.pop()
-        found = {rule for body, values in paths if (rule := _rule(name, values, body, facts)).kind}
-        if len(found) > 1:
+        found = {_rule(name, values, body, facts) for body, values in paths}
+        kinds = [rule for rule in found if rule.kind]
+        if len(kinds) > 1:
             raise _unknown(name, bodies[0], facts)
-        if not found:
+        if not kinds:
             continue
-        rules[name] = found.pop()
-        bases = {part.name for part in rules[name].weight.parts}
+        (rules[name],) = kinds
+        # What stays as it is must not be rescaled there.
+        still = [values for _, values in paths if terms.single(values[name]) is not None]
+        weight = rules[name].weight
+        if any(_rescale(weight, values) != terms.NOTHING for values in still):
+            raise _unknown(name, bodies[0], facts)
+        bases = {part.name for part in weight.parts}
         for base in sorted(bases & turn.rounded):
             raise NotFollowedError(
                 _write(base, bodies[0], facts), f"`{base}` is rounded where sums are rescaled by it"
             )
         waiting += sorted(bases - rules.keys())
+    for name, rule in rules.items():
+        if any(
+            part.name not in rules or rules[part.name].kind == "sum" for part in rule.weight.parts
+        ):
+            raise _unknown(name, bodies[0], facts)
     return rules
 
 

@@ -360,6 +360,24 @@ def not_rescaled(X, Y, x, a, m, k):
 
 
 @T.macro
+def rescaled_in_some_turns(X, Y, x, a, m, k):
+    for i in T.Parallel(16):
+        x[i] = T.max(m[i], x[i])
+    if k % 2 == 0:
+        for i in T.Parallel(16):
+            a[i] = a[i] * T.exp2(m[i] - x[i]) + T.exp2(-x[i])
+    for i in T.Parallel(16):
+        m[i] = x[i]
+
+
+@T.macro
+def relative_to_what_stays(X, Y, x, a, m, k):
+    for i in T.Parallel(16):
+        a[i] += T.exp2(x[i] - m[i])
+        m[i] = m[i]
+
+
+@T.macro
 def stored(X, Y, x, a, m, k):
     for i in T.Parallel(16):
         a[i] += x[i]
@@ -384,6 +402,8 @@ def ended(X, Y, x, a, m, k):
         (rescaled_otherwise, "`a` is neither a sum nor a maximum"),
         (rescaled_by_another_power, "`a` is neither a sum nor a maximum"),
         (not_rescaled, "`a` is neither a sum nor a maximum"),
+        (rescaled_in_some_turns, "`a` is neither a sum nor a maximum"),
+        (relative_to_what_stays, "`a` is neither a sum nor a maximum"),
         (stored, "the loop stores to `Y`"),
         (ended, "turns cannot be told apart"),
     ],
