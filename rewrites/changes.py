@@ -24,3 +24,13 @@ def changed_names(statement: ast.AST, facts: Facts) -> set[str]:
                 if operator is not None and operator.writes:
                     changed.add(base_name(operator.arguments(node)[operator.writes]))
     return {name for name in changed if name is not None}
+
+
+def stored_tensors(tree: ast.AST, facts: Facts) -> set[str]:
+    """The tensors that a statement stores to; one that it says the memory of is none of them."""
+    said = {
+        node.targets[0].id
+        for node in walk(tree)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+    return (changed_names(tree, facts) & facts.tensors.keys()) - said

@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass
 
 from rewrites.carried import Rule, rules_of
-from rewrites.changes import changed_names
+from rewrites.changes import changed_names, stored_tensors
 from rewrites.environment import Names, environment_of
 from rewrites.errors import RewriteError, refuse
 from rewrites.facts import Facts
@@ -114,27 +114,28 @@ class SharedTurns:
     def _refuse_stored(self, before: list[ast.stmt], span: list[ast.stmt]) -> None:
         """Tensors are written behind the loop, by the second launch."""
         facts = self.facts
-        for one in sorted(changed_names(ast.Module(span, []), facts) & facts.tensors.keys()):
+        for one in sorted(stored_tensors(ast.Module(span, []), facts)):
             raise self.refused(self._writer(span, one), f"the loop stores to `{one}`")
-        early = changed_names(ast.Module(before, []), facts) & facts.tensors.keys()
+        early = stored_tensors(ast.Module(before, []), facts)
         storages = {facts.tensors[one].storage for one in early}
         read = names_in(ast.Module(span, [])) & facts.tensors.keys()
         for one in sorted(read):
-            if facts.tensors[one].storage in storages:
-                why = f"`{one}`, which it reads, is stored to before it"
-                raise self.refused(self._writer(before, one), why)
+            # What memory a pointer is to is not known.
+            is_pointer = facts.tensors[one].role == "pointer"
+            if facts.tensors[one].storage in storages or (early and is_pointer):
+                why = f"`{one}`, which it reads, may be stored to before it"
+                raise self.refused(self._writer(before, min(early)), why)
 
     def refuse_stores(self, filled: list[ast.stmt], workspaces: set[str]) -> None:
         """What the first launch needs is not stored to tensors, which the second one does."""
-        body = ast.Module(filled, [])
-        for one in sorted(changed_names(body, self.facts) & self.facts.tensors.keys() - workspaces):
+        for one in sorted(stored_tensors(ast.Module(filled, []), self.facts) - workspaces):
             why = f"it needs what stores to `{one}` before it"
             raise self.refused(self._writer(filled, one), why)
 
     def _writer(self, body: list[ast.stmt], tensor: str) -> ast.AST:
         for node in walk(ast.Module(body, [])):
             is_simple = isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr))
-            if is_simple and tensor in changed_names(node, self.facts):
+            if is_simple and tensor in stored_tensors(node, self.facts):
                 return node
         return body[0]
 

@@ -61,7 +61,7 @@ import ast
 from dataclasses import dataclass
 
 from rewrites.carried import Rule
-from rewrites.changes import changed_names
+from rewrites.changes import stored_tensors
 from rewrites.combine_parts import Parts
 from rewrites.environment import Names, environment_of
 from rewrites.errors import RewriteError, refuse
@@ -181,7 +181,7 @@ class _Stream:
                     self.turns.loops[0], f"`{one}` does not begin with T.clear in front of it"
                 )
         for statement in before:
-            if changed_names(statement, facts) & facts.tensors.keys():
+            if stored_tensors(statement, facts):
                 raise self._refused(statement, "a tensor is stored to before it")
         for node in walk(self.turns.block):
             if isinstance(node, ast.Return):

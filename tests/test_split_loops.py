@@ -7,11 +7,12 @@ import tile2triton
 import tile2triton.language as T
 from tests import oracles
 from tests.kernel_case import Case
+from tests.kernels import whole_operands
 from tests.kernels.decode_attention import decode_attention
 from tests.kernels.dequantized_gemm import dequantized_gemm
 from tests.kernels.flash_attention import flash_attention
 from tests.kernels.gemm import gemm
-from tile2triton import Schedule, TileError, transpile
+from tile2triton import Schedule, TileError, compile_check, transpile
 
 TILE = {"block_M": 32, "block_N": 32, "block_K": 32, "threads": 128}
 
@@ -282,6 +283,89 @@ def attention_with_sinks(X, sinks):
 def test_sums_that_begin_with_something_and_tiles_of_two_names(device: str) -> None:
     x, sinks = torch.randn(13, 70, device=device), torch.randn(13, device=device)
     same(attention_with_sinks, x, sinks)
+
+
+@pytest.mark.usefixtures("poisoned")
+def test_a_tensor_at_an_address_is_read_in_both_launches(device: str) -> None:
+    @tile2triton.kernel
+    def summed(P, C):
+        P: T.ptr
+        C: T.Tensor((16,), T.float32)
+        with T.Kernel(1, threads=32):
+            A = T.make_tensor(P, (9, 16), T.float32)
+            x = T.alloc_fragment((16,), T.float32)
+            a = T.alloc_fragment((16,), T.float32)
+            T.clear(a)
+            for k in T.serial(8):
+                T.copy(A[k, 0], x)
+                for i in T.Parallel(16):
+                    a[i] += x[i]
+            for i in T.Parallel(16):
+                C[i] = a[i] * A[8, i]
+
+    a, c = torch.randn(9, 16, device=device), torch.empty(16, device=device)
+    summed.scheduled(Schedule(split=3))(a, c)
+    torch.testing.assert_close(c, a[:8].sum(0) * a[8], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "why"),
+    [({"split": 2}, "no T.Pipelined or T.serial loop"), ({"split": ("k", 2)}, "no loop over `k`")],
+)
+def test_a_kernel_without_the_loop_is_refused(schedule: dict[str, object], why: str) -> None:
+    @tile2triton.kernel
+    def rows(X):
+        M, N = T.const("M, N")
+        X: T.Tensor((M, N), T.float32)
+        Y = T.empty((M,), T.float32)
+        with T.Kernel(1, threads=32):
+            x = T.alloc_fragment((N,), T.float32)
+            total = T.alloc_fragment((1,), T.float32)
+            for y in T.unroll(M):
+                T.copy(X[y, 0], x)
+                T.reduce_sum(x, total, dim=0)
+                Y[y] = total[0]
+        return Y
+
+    with pytest.raises(TileError, match="T2T940") as caught:
+        transpile(rows.scheduled(Schedule(**schedule)), M=4, N=16)
+    assert why in str(caught.value)
+
+
+def test_a_loop_that_runs_backwards_is_refused() -> None:
+    @tile2triton.kernel
+    @T.split(2)
+    def summed(X):
+        N = T.const("N")
+        X: T.Tensor((N,), T.float32)
+        Y = T.empty((1,), T.float32)
+        with T.Kernel(1, threads=32):
+            total = T.alloc_var(T.float32, 0.0)
+            for k in T.serial(N - 1, -1, -1):
+                total += X[k]
+            Y[0] = total
+        return Y
+
+    with pytest.raises(TileError, match="T2T941"):
+        transpile(summed, N=16)
+
+
+def test_an_extent_of_whole_operands_is_named() -> None:
+    kernel = whole_operands.gemm.scheduled(Schedule(split=4))
+    matrices = [torch.empty(64, 64, dtype=torch.float16)] * 2
+    with pytest.raises(TileError, match="T2T942"):
+        kernel.compile(*matrices, False)
+
+
+@pytest.mark.compile
+@pytest.mark.parametrize("target", ["cuda:90", "hip:gfx942"])
+@pytest.mark.parametrize("schedule", [{"split": 4}, {"stream_k": True}], ids=str)
+def test_both_launches_compile(schedule: dict[str, object], target: str) -> None:
+    sizes = {"M": 1000, "N": 1024, "K": 4096, "block_M": 128, "block_N": 128}
+    kernel = transpile(gemm.scheduled(Schedule(**schedule)), **sizes, target=target)
+    reports = compile_check.check(kernel.triton_source, kernel.lowered_facts, (target,))
+    assert len(reports) == 2
+    assert all(report.ok for report in reports)
 
 
 def step(carry: object, behind: object = None, first: float = 0.0) -> object:

@@ -76,6 +76,7 @@ FEW_ROWS_SCHEDULES: tuple[Config, ...] = (
     {"swap_ab": True},
     {"swap_ab": True, "split": 2},
     {"swap_ab": True, "split": 4},
+    {"swap_ab": True, "stream_k": 2 * 132},
 )
 
 WORKLOADS = (

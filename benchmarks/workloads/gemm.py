@@ -112,7 +112,8 @@ def few_rows_workload(rows: int, size: int) -> Workload:
     tiles = tuple(as_tile_program(config) for config in configs)
     # The few rows as the columns of the product's transpose.
     swapped = tuple({**tile, "swap_ab": True} for tile in tiles if tile["block_N"] >= 64)
-    shared_out = tuple({**tile, "split": parts} for parts in (2, 4, 8) for tile in tiles)
+    ways = ({"split": 2}, {"split": 4}, {"split": 8}, {"stream_k": 132}, {"stream_k": 2 * 132})
+    shared_out = tuple({**tile, **way} for way in ways for tile in tiles)
     return Workload(
         name=f"gemm-m{rows}-bf16",
         inputs=partial(random_matrices, torch.bfloat16, (rows, size), (size, size)),
