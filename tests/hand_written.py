@@ -67,6 +67,10 @@ def gemms() -> Iterator[tuple[str, Tensor, Tensor]]:
     c, b = torch.zeros((M, N)), random(K, N)
     split_k_gemm.split_k_gemm(a, b, c, 2, 32, 64, 32, **OPTIONS)
     yield "split-K", c, oracles.gemm(a, b)
+    few, turned = random(13, 200), random(72, 200)
+    tile = {"BLOCK_M": 16, "BLOCK_N": 32, "BLOCK_K": 32, **OPTIONS}
+    found = split_k_gemm.few_rows_gemm(few, turned, SPLIT_K=4, **tile)
+    yield "few rows", found, oracles.gemm(few, turned, True)
 
 
 def attentions() -> Iterator[tuple[str, Tensor, Tensor]]:
@@ -110,8 +114,10 @@ def backward() -> Iterator[tuple[str, Tensor, Tensor]]:
 def decoding() -> Iterator[tuple[str, Tensor, Tensor]]:
     for kv_len, heads, kv_heads, splits in ((128, 16, 2, 4), (75, 6, 3, 8)):
         q, (k, v) = random(2, heads, 32), random(2, 2, kv_len, kv_heads, 32)
-        found = gqa_decode.gqa_decode(q, k, v, SPLITS=splits, BLOCK_N=32, **OPTIONS)
-        yield "decoding", found, oracles.gqa_decode(q, k, v)
+        for tma in (False, True):
+            tile = {"SPLITS": splits, "BLOCK_N": 32, "TMA": tma, **OPTIONS}
+            found = gqa_decode.gqa_decode(q, k, v, **tile)
+            yield "decoding", found, oracles.gqa_decode(q, k, v)
     for kv_len, heads, splits in ((128, 32, 4), (75, 24, 8)):
         queries, keys = random(2, heads, 48), random(2, kv_len, 48)
         given = [one.contiguous() for x in (queries, keys) for one in x.split((32, 16), -1)]

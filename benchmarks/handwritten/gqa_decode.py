@@ -4,6 +4,7 @@ import torch
 import triton
 import triton.language as tl
 from torch import Tensor
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 LOG2_E = 1.4426950408889634
 CONFIGS = tuple(
@@ -25,8 +26,8 @@ CONFIGS = tuple(
 @triton.jit
 def part_kernel(
     q_ptr,
-    k_ptr,
-    v_ptr,
+    k,
+    v,
     parts_ptr,
     sums_ptr,
     kv_len,
@@ -37,31 +38,39 @@ def part_kernel(
     SPLITS: tl.constexpr,
     BLOCK_H: tl.constexpr,
     BLOCK_N: tl.constexpr,
+    TMA: tl.constexpr,
 ):
+    """`k` and `v` are pointers or descriptors."""
     part = tl.program_id(0)
     head = tl.program_id(1)
-    batch = tl.program_id(2).to(tl.int64)
+    batch = tl.program_id(2)
     rows = tl.arange(0, BLOCK_H)
     columns = tl.arange(0, DIM)
-    q_row = (batch * kv_heads + head) * GROUP + rows
+    q_row = (batch.to(tl.int64) * kv_heads + head) * GROUP + rows
     inside = rows < GROUP
     q = tl.load(q_ptr + q_row[:, None] * DIM + columns, mask=inside[:, None], other=0.0)
     blocks = tl.cdiv(kv_len, BLOCK_N)
     row_max = tl.full((BLOCK_H,), -1e30, tl.float32)
     row_sum = tl.zeros((BLOCK_H,), tl.float32)
     acc = tl.zeros((BLOCK_H, DIM), tl.float32)
-    base = batch * kv_len * kv_heads + head
+    base = batch.to(tl.int64) * kv_len * kv_heads + head
     for block in range(part * blocks // SPLITS, (part + 1) * blocks // SPLITS):
         tokens = block * BLOCK_N + tl.arange(0, BLOCK_N)
         seen = tokens < kv_len
         places = (base + tokens[:, None] * kv_heads) * DIM + columns
-        k = tl.load(k_ptr + places, mask=seen[:, None], other=0.0)
-        scores = tl.where(seen[None, :], tl.dot(q, k.T) * scale, float("-inf"))
+        if TMA:
+            keys = k.load([batch, block * BLOCK_N, head, 0]).reshape(BLOCK_N, DIM)
+        else:
+            keys = tl.load(k + places, mask=seen[:, None], other=0.0)
+        scores = tl.where(seen[None, :], tl.dot(q, keys.T) * scale, float("-inf"))
         new_max = tl.maximum(row_max, tl.max(scores, 1))
         rescale = tl.exp2(row_max - new_max)
         weights = tl.exp2(scores - new_max[:, None])
-        v = tl.load(v_ptr + places, mask=seen[:, None], other=0.0)
-        acc = tl.dot(weights.to(v.dtype), v, acc * rescale[:, None])
+        if TMA:
+            values = v.load([batch, block * BLOCK_N, head, 0]).reshape(BLOCK_N, DIM)
+        else:
+            values = tl.load(v + places, mask=seen[:, None], other=0.0)
+        acc = tl.dot(weights.to(values.dtype), values, acc * rescale[:, None])
         row_sum = row_sum * rescale + tl.sum(weights, 1)
         row_max = new_max
     row_sum = tl.maximum(row_sum, 1e-30)
@@ -83,19 +92,20 @@ def whole_kernel(parts_ptr, sums_ptr, o_ptr, DIM: tl.constexpr, SPLITS: tl.const
 
 
 def gqa_decode(
-    q: Tensor, k: Tensor, v: Tensor, SPLITS: int, BLOCK_N: int, **options: int
+    q: Tensor, k: Tensor, v: Tensor, SPLITS: int, BLOCK_N: int, TMA: bool, **options: int
 ) -> Tensor:
-    """SPLITS and `dim` are powers of two."""
+    """SPLITS and `dim` are powers of two. With TMA loads cost less, and a launch more."""
     batch, heads, dim = q.shape
     kv_len, kv_heads = k.shape[1:3]
     group = heads // kv_heads
     o = torch.empty_like(q)
     parts = q.new_empty((batch, heads, SPLITS, dim), dtype=torch.float32)
     sums = q.new_empty((batch, heads, SPLITS), dtype=torch.float32)
+    block = [1, BLOCK_N, 1, dim]
     part_kernel[(SPLITS, kv_heads, batch)](
         q,
-        k,
-        v,
+        TensorDescriptor.from_tensor(k, block) if TMA else k,
+        TensorDescriptor.from_tensor(v, block) if TMA else v,
         parts,
         sums,
         kv_len,
@@ -106,6 +116,7 @@ def gqa_decode(
         SPLITS=SPLITS,
         BLOCK_H=max(16, triton.next_power_of_2(group)),
         BLOCK_N=BLOCK_N,
+        TMA=TMA,
         **options,
     )
     whole_kernel[(batch * heads,)](parts, sums, o, DIM=dim, SPLITS=SPLITS, num_warps=4)

@@ -107,6 +107,9 @@ def few_rows_workload(rows: int, size: int) -> Workload:
         kernel = tilelang_version("gemm").gemm
         return partial(kernel, *inputs, transpose_B=True, **types, **config)
 
+    def parts_by_hand(inputs: Inputs, config: Config) -> Call:
+        return partial(split_by_hand.few_rows_gemm, *inputs, **config)
+
     configs = by_hand.FEW_ROWS_CONFIGS
     pointers = partial(hand, by_hand.gemm_pointers)
     tiles = tuple(as_tile_program(config) for config in configs)
@@ -122,6 +125,7 @@ def few_rows_workload(rows: int, size: int) -> Workload:
             Contestant("tile2triton", "tile2triton", tile_program, (*tiles, *swapped, *shared_out)),
             Contestant("triton pointers", "triton", pointers, configs),
             Contestant("triton TMA", "triton", partial(hand, by_hand.gemm_tma), configs),
+            Contestant("triton split-K", "triton", parts_by_hand, split_by_hand.FEW_ROWS_CONFIGS),
             Contestant("cuBLAS", "torch", torch_gemm),
             Contestant("tilelang", "tilelang", tilelang, tiles),
         ),

@@ -55,8 +55,8 @@ def shared_out(inputs: Inputs, config: Config) -> Call:
     return partial(configured(decode_attention, config), *inputs)
 
 
-def hand(inputs: Inputs, config: Config) -> Call:
-    return partial(by_hand.gqa_decode, *inputs, **config)
+def hand(tma: bool, inputs: Inputs, config: Config) -> Call:
+    return partial(by_hand.gqa_decode, *inputs, TMA=tma, **config)
 
 
 def tilelang(inputs: Inputs, config: Config) -> Call:
@@ -80,7 +80,8 @@ WORKLOADS = tuple(
         contestants=(
             Contestant("tile2triton", "tile2triton", tile_program, CONFIGS),
             Contestant("tile2triton split", "tile2triton", shared_out, SHARED_OUT),
-            Contestant("triton", "triton", hand, by_hand.CONFIGS),
+            Contestant("triton pointers", "triton", partial(hand, False), by_hand.CONFIGS),
+            Contestant("triton TMA", "triton", partial(hand, True), by_hand.CONFIGS),
             Contestant("torch", "torch", torch_attention),
             Contestant("tilelang", "tilelang", tilelang, CONFIGS),
         ),
