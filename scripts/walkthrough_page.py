@@ -52,8 +52,9 @@ def page(made: str) -> str:
     for name, words in STAGES:
         lines += ["", f"## After `{name}`", "", words, "", *block(kernel.after(name).strip())]
     module = kernel.triton_source
-    text = module[module.index("@triton.jit") : module.index("# The constants of")].rstrip()
-    lines += ["", "## The emitted kernel", "", *block(text)]
+    text = module[module.index("@gluon.jit") : module.index("# The constants of")].rstrip()
+    words = "In [Gluon](gluon.md): two or three programs of the grid share a producer."
+    lines += ["", "## The emitted kernel", "", words, "", *block(text)]
     return "\n".join(lines) + "\n"
 
 

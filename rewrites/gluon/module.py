@@ -1,53 +1,63 @@
 """A module's kernels in Gluon, as far as they can be; the others stay as they are in Triton."""
 
 import ast
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
-from rewrites.facts import Facts, Launch
+from rewrites.facts import Facts
 from rewrites.gluon.errors import UnsuitedError
-from rewrites.gluon.specialize import specialized
+from rewrites.gluon.specialize import Specialized, specialized
 from rewrites.tree import kernels_of
 
+Lowered = tuple[ast.Module, Facts]
 
-def specialize(
-    tree: ast.Module, facts: Facts, plain: ast.Module, plain_facts: Facts
-) -> tuple[ast.Module, Facts, list[str]]:
-    """The module, its facts, and why kernels are left in Triton.
 
-    `tree` has kernels as they are before loops are rotated and products waited for; `plain` has the
-    same kernels as Triton runs them.
+@dataclass
+class Mixed:
+    """Kernels by name: those in Gluon, and why others are not."""
+
+    made: dict[str, Specialized] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+
+
+def specialize(lowered: Lowered, plain: Callable[[], Lowered]) -> tuple[Lowered, Mixed]:
+    """The module with kernels in Gluon, and which they are.
+
+    `lowered` has kernels as they are before loops are rotated and products waited for; `plain`
+    makes the same kernels as Triton runs them.
     """
-    consumers = facts.schedule.consumers
-    assert consumers is not None
-    body: list[ast.stmt] = []
-    launches = []
-    reasons: list[str] = []
-    patches = list(plain_facts.patches)
-    result = replace(plain_facts, constants=dict(plain_facts.constants))
-    originals = {one.name: one for one in kernels_of(tree)}
-    known = {launch.kernel: launch for launch in facts.launches}
-    for statement, launch in _with_launches(plain, plain_facts):
-        if not isinstance(statement, ast.FunctionDef) or launch is None:
-            body.append(statement)
-            continue
-        try:
-            original = originals[statement.name]
-            made = specialized(original, known[statement.name], facts, consumers)
-        except UnsuitedError as error:
-            reasons.append(f"`{statement.name}`: {error}")
-            body.append(statement)
-            launches.append(launch)
-            continue
-        body += made.functions
-        launches.append(made.launch)
-        result.constants.update(made.constants)
-        patches = [one for one in patches if one.kernel != statement.name]
-    result.launches, result.patches = launches, patches
-    return ast.Module(body, []), result, reasons
-
-
-def _with_launches(tree: ast.Module, facts: Facts) -> Iterator[tuple[ast.stmt, Launch | None]]:
+    tree, facts = lowered
+    assert facts.schedule.consumers is not None
+    mixed = Mixed()
     launches = {launch.kernel: launch for launch in facts.launches}
+    for kernel in kernels_of(tree):
+        try:
+            made = specialized(kernel, launches[kernel.name], facts, facts.schedule.consumers)
+            mixed.made[kernel.name] = made
+        except UnsuitedError as error:
+            mixed.reasons[kernel.name] = str(error)
+    if not mixed.reasons:
+        return _put(lowered, mixed), mixed
+    rest = plain()
+    if not mixed.made or rest[1].constants != facts.constants:
+        # One module has one size of each name.
+        return rest, replace(mixed, made={})
+    return _put(rest, mixed), mixed
+
+
+def _put(lowered: Lowered, mixed: Mixed) -> Lowered:
+    """Kernels of Gluon in the place of those in Triton."""
+    tree, facts = lowered
+    body: list[ast.stmt] = []
     for statement in tree.body:
-        yield statement, launches.get(getattr(statement, "name", ""))
+        name = statement.name if isinstance(statement, ast.FunctionDef) else ""
+        body += mixed.made[name].functions if name in mixed.made else [statement]
+    constants = dict(facts.constants)
+    for one in mixed.made.values():
+        constants.update(one.constants)
+    launches = [
+        mixed.made[one.kernel].launch if one.kernel in mixed.made else one for one in facts.launches
+    ]
+    patches = [one for one in facts.patches if one.kernel not in mixed.made]
+    result = replace(facts, constants=constants, launches=launches, patches=patches)
+    return ast.Module(body, []), result

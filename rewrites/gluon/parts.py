@@ -211,6 +211,19 @@ def _find_rings(parts: Parts) -> None:
             parts.once[load.name] = load
     for statement in statements:
         _require_products_only(parts, statement)
+    for loop in parts.loops:
+        for statement in loop.body:
+            _require_no_tiles_by_pointers(parts, statement)
+
+
+def _require_no_tiles_by_pointers(parts: Parts, statement: ast.stmt) -> None:
+    """Loops load whole tiles by TMA: by pointers they would come late, and as products lie."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=target)], value=value) if load_of(statement) is None:
+            tile = parts.facts.tiles.get(target)
+            calls = (ast.unparse(one.func) for one in walk(value) if isinstance(one, ast.Call))
+            if "tl.load" in calls and (tile is None or tile.rank > 1):
+                raise UnsuitedError(f"pointers load `{target}` in a loop")
 
 
 def _require_products_only(parts: Parts, statement: ast.stmt) -> None:

@@ -23,6 +23,8 @@ TILE = 2048
 ACCUMULATOR = 128
 # A loop over rows that are held whole takes about so many elements at once.
 ROOM = 4 * TILE
+# Heads up to these sizes leave registers for two consumers of a producer, and for three.
+SPECIALIZED, NARROW = 128, 64
 # A dimension of a matrix that tensor cores multiply is held whole up to here.
 WHOLE_MATRIX = 512
 
@@ -76,7 +78,7 @@ class _Planning:
         self.blocks: dict[Axis, int] = {}
         self.roles: dict[Axis, str] = {}
         self.facts = facts
-        self.template = facts.templates.get(self.kind(), Schedule())
+        self.template = self._template()
         self.said = Said.of(facts, {one: self.letter(one) for one in self._all()}, function)
         self.schedule = facts.schedule.over(self.template)
         self.stages = self.schedule.num_stages or self.plan.num_stages
@@ -89,6 +91,23 @@ class _Planning:
         if self.dots:
             return "gemm"
         return "rows" if self.reductions else "elementwise"
+
+    def _template(self) -> Schedule:
+        """What holds where nothing is said: for consumers and a producer, or for plain Triton."""
+        kind, said = self.kind(), self.facts.schedule
+        own = (said.tiles, said.splits, said.threads, said.num_stages, said.programs)
+        may_be = self.facts.wants_gluon and self.facts.target == "cuda:90" and not any(own)
+        if may_be and kind == "attention" and self._head_size() <= SPECIALIZED:
+            kind += "_specialized" + ("_narrow" if self._head_size() <= NARROW else "")
+        return self.facts.templates.get(kind, Schedule())
+
+    def _head_size(self) -> int:
+        """The longest of the inner products' contracted extents, and of the rows of results."""
+        inner = [
+            dot for dot in self.dots if not any(one in self.dots for one in subterms(*dot.operands))
+        ]
+        contracted = [axis for dot in inner if (axis := reduced_axis(dot)) is not None]
+        return max(axis.size.value for axis in (*contracted, self.axes[-1]))
 
     def _all(self) -> list[Axis]:
         return [*self.axes, *self.bound]

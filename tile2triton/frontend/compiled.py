@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from rewrites.errors import RewriteError
 from rewrites.facts import Facts, Program, is_specialized
-from rewrites.gluon.module import specialize
+from rewrites.gluon.module import Mixed, specialize
 from rewrites.tree import function_of, is_whole
 from tile2triton import targets
 from tile2triton.diagnostics import from_rewrite_error
@@ -71,14 +71,12 @@ class CompiledKernel(TileLangKernel):
         tree = self._lowered(facts, target)
         if not is_specialized(facts):
             return tree, facts
-        plain, plain_facts = self._plain_for(target)
-        tree, made, reasons = specialize(tree, facts, plain, plain_facts)
-        broken = broken_protocols(tree, made)
+        lowered, mixed = specialize((tree, facts), lambda: self._plain_for(target))
+        broken = broken_protocols(*lowered)
         if broken:
-            tree, made = plain, plain_facts
-            reasons += [f"`{kernel}`: {said}" for kernel, said in broken.items()]
-        note_specialized(made, facts.schedule, reasons)
-        return tree, made
+            lowered, mixed = self._plain_for(target), Mixed(reasons={**mixed.reasons, **broken})
+        note_specialized(lowered[1], facts.schedule, list(mixed.made), mixed.reasons)
+        return lowered
 
     def plain_source(self) -> str:
         """The same in plain Triton, which the interpreter runs where kernels are in Gluon."""

@@ -4,7 +4,7 @@ import ast
 from dataclasses import replace
 
 from rewrites.descriptors import has_tma
-from rewrites.facts import Facts, HintOutcome, HintRequest, Launch, Patch
+from rewrites.facts import Facts, HintOutcome, HintRequest, Launch, Patch, is_specialized
 from rewrites.hint_notes import note, outcome
 from rewrites.schedule import Schedule
 from rewrites.tree import kernels_of
@@ -150,22 +150,31 @@ def _swap_ab(facts: Facts) -> tuple[str, str]:
     return "none", "no product has a loaded first factor and a computed second one"
 
 
-def note_specialized(facts: Facts, schedule: Schedule, reasons: list[str]) -> None:
+def note_specialized(
+    facts: Facts, schedule: Schedule, kernels: list[str], reasons: dict[str, str]
+) -> None:
     """What became of a producer and its consumers, which kernels are given last."""
+    facts.hint_report = [
+        replace(one, how="none", detail="consumers in Gluon have layouts and rings of their own")
+        if one.how == "patch" and one.kernels and set(one.kernels) <= set(kernels)
+        else one
+        for one in facts.hint_report
+    ]
     node = schedule.nodes.get("consumers")
     if node is None:
         return
-    construct = f"T.warp_specialize({schedule.consumers})"
-    kernels = [one.kernel for one in facts.launches if one.language == "gluon"]
+    said = [f"`{kernel}`: {reason}" for kernel, reason in reasons.items()]
     if kernels:
-        said = f"`{'`, `'.join(kernels)}` in Gluon: a producer and {schedule.consumers} consumers"
-        note(facts, node, construct, "native", "; ".join([said, *reasons]))
-    else:
-        note(facts, node, construct, "none", "; ".join(reasons))
+        named = f"`{'`, `'.join(kernels)}` in Gluon"
+        said.insert(0, f"{named}: a producer and {schedule.consumers} consumers")
+    construct = f"T.warp_specialize({schedule.consumers})"
+    note(facts, node, construct, "native" if kernels else "none", "; ".join(said))
 
 
 def _rotate(facts: Facts) -> tuple[str, str]:
     """What became of loops that are to be rotated."""
+    if is_specialized(facts):
+        return "native", "the loops of consumers end each turn in the next one"
     if facts.rotated:
         loops = ", ".join(f"`{one}`" for one in dict.fromkeys(facts.rotated))
         return "native", f"the loop over {loops} ends each turn in the next one"

@@ -4,12 +4,14 @@ import ast
 from types import CodeType
 
 from rewrites.facts import Facts, Launch
-from tile2triton.simulation.language import Descriptor
+from tile2triton.simulation.language import Descriptor, Tile
 from tile2triton.simulation.machine import ProtocolError
 from tile2triton.simulation.run import prepared, simulate
 
 # Waits that are followed in one program: rings have gone round many times by then.
 MOST_STEPS = 250
+# What stands for sizes that are known at the launch only.
+SIZE = 130
 
 
 def broken_protocols(tree: ast.Module, facts: Facts) -> dict[str, str]:
@@ -30,13 +32,17 @@ def broken_protocols(tree: ast.Module, facts: Facts) -> dict[str, str]:
 
 
 def _follow(code: CodeType, launch: Launch, facts: Facts) -> None:
-    names = dict(facts.constants)
+    names = {
+        **dict.fromkeys((*facts.dims, *facts.strides, *facts.scalars), SIZE),
+        **facts.constants,
+    }
     grid = [_value(extent, names) for extent in launch.grid]
     described = {
         one.name: Descriptor(None, tuple(_value(extent, names) for extent in one.block))
         for one in launch.descriptors
     }
-    given = {one: described.get(one) for one in launch.arguments}
+    # What pointers load is a tile like any other.
+    given = {one: described.get(one) or names.get(one) or Tile() for one in launch.arguments}
     constants = {one: names[one] for one in launch.constants}
     programs = {
         tuple(0 for _ in grid),

@@ -57,7 +57,7 @@ def simulate(
 def _plain(function: ast.FunctionDef) -> ast.FunctionDef:
     """The function without what only a GPU needs, and with the device's division."""
     text = ast.unparse(ast.fix_missing_locations(copy_tree(function)))
-    made = _Divisions().visit(ast.parse(text).body[0])
+    made = _Device().visit(ast.parse(text).body[0])
     assert isinstance(made, ast.FunctionDef)
     made.decorator_list = []
     for argument in made.args.args:
@@ -65,7 +65,16 @@ def _plain(function: ast.FunctionDef) -> ast.FunctionDef:
     return made
 
 
-class _Divisions(ast.NodeTransformer):
+class _Device(ast.NodeTransformer):
+    """Division as the device does it, and types of numbers, which Python's have not."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        match node:
+            case ast.Call(func=ast.Attribute(value=value, attr="to"), args=[kind]):
+                return ast.Call(ast.Name("_to", ast.Load()), [value, kind], [])
+        return node
+
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
         names = {ast.FloorDiv: "_quotient", ast.Mod: "_remainder"}
@@ -127,6 +136,7 @@ def _scope(
         zeros=lambda shape, kind, layout=None: made(np.zeros(tuple(shape), kind)),
         full=lambda shape, value, kind, layout=None: made(np.full(tuple(shape), value, kind)),
         zeros_like=lambda tile: applied_zero(tile),
+        load=_loaded,
         cdiv=lambda a, b: -(-a // b),
         maximum=elementwise(np.maximum, max),
         minimum=elementwise(np.minimum, min),
@@ -171,6 +181,7 @@ def _scope(
         "warpgroup_mma": lambda *a, **k: flying().issue(*a, **k),
         "warpgroup_mma_wait": lambda *a, **k: flying().wait(*a, **k),
         "swizzle2d": swizzle2d,
+        "_to": lambda value, kind: value.to(kind) if isinstance(value, Tile) else value,
         "_quotient": _divided,
         "_remainder": lambda a, b: a - b * _divided(a, b),
     }
@@ -178,6 +189,12 @@ def _scope(
 
 def applied_zero(tile: Tile) -> Tile:
     return Tile(None if tile.data is None else np.zeros_like(tile.data))
+
+
+def _loaded(pointers: Tile, mask: Any = None, other: Any = None, **rest: Any) -> Tile:
+    if pointers.data is not None:
+        raise ProtocolError("what pointers load is not simulated")
+    return Tile()
 
 
 def _divided(a: Any, b: Any) -> Any:
