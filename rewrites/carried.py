@@ -40,7 +40,10 @@ PLAIN = Weight()
 
 @dataclass(frozen=True)
 class Rule:
-    """How two values are combined: "sum", "max" or "min"; empty for one that stays as it is."""
+    """How two values are combined: "sum", "max", "min" or "any"; empty for one that stays as it is.
+
+    "any" is of a variable that is True from the first turn on that says so.
+    """
 
     kind: str
     weight: Weight = PLAIN
@@ -82,10 +85,9 @@ def rules_of(
                 _write(base, bodies[0], facts), f"`{base}` is rounded where sums are rescaled by it"
             )
         waiting += sorted(bases - rules.keys())
+    extremes = {name for name, rule in rules.items() if rule.kind in ("max", "min")}
     for name, rule in rules.items():
-        if any(
-            part.name not in rules or rules[part.name].kind == "sum" for part in rule.weight.parts
-        ):
+        if not {part.name for part in rule.weight.parts} <= extremes:
             raise _unknown(name, bodies[0], facts)
     return rules
 
@@ -96,6 +98,8 @@ def _rule(name: str, values: Values, body: list[ast.stmt], facts: Facts) -> Rule
     one = terms.single(value)
     if one is not None and one.name == name and one.index == _own_index(name, facts):
         return Rule(one.kind)
+    if facts.variables.get(name) == "bool" and value == terms.number(True):
+        return Rule("any")
     made = None if value is None else _sum(name, value, values, facts)
     if made is not None:
         return made

@@ -194,7 +194,8 @@ class Parts:
 
                 def extreme(at: list[ast.expr], one: str = one, kind: str = rule.kind) -> ast.expr:
                     two = self._at(loaded[one], at)
-                    return expr(f"T.{kind}(x, y)", x=self._at(one, at), y=two)
+                    template = "x | y" if kind == "any" else f"T.{kind}(x, y)"
+                    return expr(template, x=self._at(one, at), y=two)
 
                 made += self._each(newest.get(one, one), extreme)
         for one, rule in self.rules.items():

@@ -64,6 +64,7 @@ class Flow:
         return written
 
     def statement(self, statement: ast.stmt, written: set[str]) -> set[str]:
+        variables = self.facts.variables
         match statement:
             case Comment() | Blank():
                 return written
@@ -95,6 +96,9 @@ class Flow:
             case ast.Assign(targets=[ast.Name(id=name)]) if name in self.facts.tiles:
                 self.declared[name] = statement
                 return written - {name}
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in variables:
+                self.read(value, written)
+                return written | {name}
             case ast.Assign(value=value):
                 self.read(value, written)
         return written

@@ -21,7 +21,7 @@ def loop_ranges(block: ast.With, splits: Mapping[str, int], facts: Facts) -> lis
     if wanted:
         loops = [one for one in loops if written_name(one.target, facts) in wanted]
     else:
-        loops = [one for one in loops if loop_kind(one) == "Pipelined"] or loops
+        loops = [one for one in loops if has_stages(one)] or loops
     ranges = loops[:1]
     for loop in loops[1:]:
         body = block.body
@@ -30,6 +30,10 @@ def loop_ranges(block: ast.With, splits: Mapping[str, int], facts: Facts) -> lis
             break
         ranges.append(loop)
     return ranges
+
+
+def has_stages(loop: ast.For) -> bool:
+    return loop_kind(loop) == "Pipelined"
 
 
 def _goes_on(loop: ast.For, ranges: list[ast.For], between: list[ast.stmt], facts: Facts) -> bool:

@@ -51,7 +51,7 @@ from rewrites.combine_parts import Parts
 from rewrites.environment import Names
 from rewrites.errors import RewriteError, refuse
 from rewrites.facts import Facts
-from rewrites.loop_ranges import KINDS, loop_ranges, written_name
+from rewrites.loop_ranges import KINDS, has_stages, loop_ranges, written_name
 from rewrites.nodes import Comment
 from rewrites.quote import copy_tree, expr, literal, name, place, stmts
 from rewrites.shared_turns import SharedTurns, declare_constant, declare_workspaces
@@ -74,6 +74,10 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
         for block in function.body
         if isinstance(block, ast.With) and (loops := loop_ranges(block, splits, facts))
     }
+    if not any(splits):
+        # Loops with stages come before those of other blocks, too.
+        staged = {block: loops for block, loops in found.items() if has_stages(loops[0])}
+        found = staged or found
     if not found:
         raise _no_loop(function, splits, facts)
     (count, *others) = set(splits.values())

@@ -212,6 +212,43 @@ def test_variables_branches_steps_and_sizes_of_the_launch(begin, stop, parts, de
 
 
 @pytest.mark.usefixtures("poisoned")
+@pytest.mark.parametrize("rows", [8, 2, 0])
+def test_a_flag_is_set_in_any_part(rows: int, device: str) -> None:
+    """What a variable holds behind the loop is needed only if it is read before it is set."""
+
+    @tile2triton.kernel
+    def added(X, used, Y):
+        M, N = T.const("M, N")
+        X: T.Tensor((M, N), T.float32)
+        used: T.Tensor((M,), T.int32)
+        Y: T.Tensor((N,), T.float32)
+        with T.Kernel(1, threads=32):
+            x = T.alloc_fragment((N,), T.float32)
+            total = T.alloc_fragment((N,), T.float32)
+            row = T.alloc_var(T.int32, 0)
+            has_rows = T.alloc_var(T.bool, False)
+            T.clear(total)
+            for k in T.Pipelined(M, num_stages=2):
+                row = M - 1 - k
+                if used[row] != 0:
+                    has_rows = True
+                    T.copy(X[row, 0], x)
+                    for i in T.Parallel(N):
+                        total[i] += x[i]
+            if has_rows:
+                row = 3
+                for i in T.Parallel(N):
+                    Y[i] = total[i] * row
+
+    x = torch.randn(8, 16, device=device)
+    used = (torch.arange(8, device=device) < rows).int()
+    y = torch.ones(16, device=device)
+    wanted = x[:rows].sum(0) * 3 if rows else y.clone()
+    added.scheduled(Schedule(split=3))(x, used, y)
+    torch.testing.assert_close(y, wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.usefixtures("poisoned")
 def test_a_return_ends_both_programs_of_a_tile(device: str) -> None:
     @tile2triton.kernel
     def added(X, lengths, Y):
