@@ -49,9 +49,9 @@ class _Launching:
 _launching = _Launching()
 
 
-def _load(text: str, name: str) -> Launcher:
+def _load(text: str, name: str, plain: Callable[[], str] | None = None) -> Launcher:
     """The launcher of an emitted module; what it makes is where its arguments are."""
-    launcher = load(text, name)
+    launcher = load(text, name, plain)
 
     @functools.wraps(launcher)
     def launch(*args: Any, **kwargs: Any) -> Any:
