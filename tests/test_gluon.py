@@ -147,6 +147,10 @@ def test_what_has_no_form_in_gluon_stays_in_triton() -> None:
     assert "four warps" in reason(transpile(product, threads=64, target=TARGET, **sizes))
     pointers = transpile(product, target=TARGET, M=256, N=250, K=256)
     assert "pointers load `B_shared` in a loop" in reason(pointers)
+    wide = transpile(product, target=TARGET, dtype="float8_e4m3fn", **sizes)
+    assert "`A_shared` has elements of 8 bits" in reason(wide)
+    large = transpile(product, target=TARGET, out_dtype="float32", num_stages=4, **sizes)
+    assert "bytes of shared memory, of which there are 232448" in reason(large)
     for target in ("cuda:80", "cuda:100", "hip:gfx942"):
         assert "Hopper" in reason(transpile(product, target=target, **sizes))
     # What stays in Triton is what it would be without the annotation.
@@ -204,7 +208,7 @@ def test_attention_on_cuda(
 def test_products_on_cuda(
     M: int, N: int, K: int, consumers: int, block_N: int, swapped: bool
 ) -> None:
-    options = {"block_M": 64, "block_N": block_N, "threads": 128, "out_dtype": "float32"}
+    options = {"block_M": 64, "block_N": block_N, "threads": 128}
     a = torch.randn(M, K, dtype=torch.float16, device="cuda")
     b = torch.randn(*((N, K) if swapped else (K, N)), dtype=torch.float16, device="cuda")
     call = transpile(

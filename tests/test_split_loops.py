@@ -208,7 +208,7 @@ def test_variables_branches_steps_and_sizes_of_the_launch(begin, stop, parts, de
     wanted = statistics.compile(x, begin, stop, y).reference(x, begin, stop, other)
     found = statistics.scheduled(Schedule(split=parts))(x, begin, stop, y)
     for one, two in zip((*wanted, other), (*found, y), strict=True):
-        torch.testing.assert_close(two.cpu(), torch.as_tensor(one), rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(two.cpu(), torch.as_tensor(one).cpu(), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.usefixtures("poisoned")

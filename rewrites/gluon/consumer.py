@@ -94,7 +94,9 @@ class Consumer:
                 copy = ast.Assign([name(target)], self.layouts.placed(value, known))
                 made += self.chain.paired(statement, copy, name(self.sites.part))
                 return [place(one, statement) for one in made]
-            case ast.Assign(targets=[ast.Tuple()]):
+            case ast.Assign(targets=[ast.Tuple()], value=ast.Call(func=called)) if (
+                ast.unparse(called) == "tl.swizzle2d"
+            ):
                 paired = self.chain.paired(statement, copy_tree(statement), name(self.sites.part))
                 return [place(one, statement) for one in paired]
             case ast.For(iter=ast.Call(args=args), target=target, body=body):

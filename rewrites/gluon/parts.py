@@ -8,7 +8,16 @@ from rewrites.environment import Names, environment_of
 from rewrites.facts import Descriptor, Facts, Launch, Tile
 from rewrites.gluon.errors import UnsuitedError
 from rewrites.gluon.layouts import every
-from rewrites.gluon.rings import Load, Ring, is_dot, is_product_loop, load_of, loads_of, reads
+from rewrites.gluon.rings import (
+    Load,
+    Ring,
+    factors_of,
+    is_dot,
+    is_product_loop,
+    load_of,
+    loads_of,
+    reads,
+)
 from rewrites.ranges import range_of
 from rewrites.tree import names_in, walk
 
@@ -211,9 +220,22 @@ def _find_rings(parts: Parts) -> None:
             parts.once[load.name] = load
     for statement in statements:
         _require_products_only(parts, statement)
+        _require_readable(parts, statement)
     for loop in parts.loops:
         for statement in loop.body:
             _require_no_tiles_by_pointers(parts, statement)
+
+
+def _require_readable(parts: Parts, statement: ast.stmt) -> None:
+    """Elements of 16 bits, which wgmma reads as they lie, summed as Triton sums them by default."""
+    match statement:
+        case ast.Assign(value=ast.Call(keywords=words) as call) if is_dot(call):
+            if words:
+                raise UnsuitedError(f"`{words[0].arg}=` of a product has no form here")
+            for one in factors_of(call):
+                tile = parts.facts.tiles.get(one[0])
+                if tile is not None and bits(tile.dtype) != 16:
+                    raise UnsuitedError(f"`{one[0]}` has elements of {bits(tile.dtype)} bits")
 
 
 def _require_no_tiles_by_pointers(parts: Parts, statement: ast.stmt) -> None:

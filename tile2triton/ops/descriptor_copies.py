@@ -5,6 +5,7 @@ import math
 
 from rewrites.descriptors import ALIGNMENT, descriptor_for
 from rewrites.dtypes import bits
+from rewrites.facts import is_specialized
 from rewrites.nodes import Comment
 from rewrites.quote import copy_tree, expr, literal, name
 from rewrites.space import Space
@@ -96,6 +97,9 @@ def _parts(space: Space, match: CopyMatch) -> int:
     if source.rank != 2 or None in match.sizes or len(match.sizes) != 2:
         return 1
     wanted = space.facts.schedule.subtiles
+    if is_specialized(space.facts):
+        # Consumers have memory of their own for what they store.
+        wanted = 1
     if wanted is None:
         area = math.prod(size or 0 for size in match.sizes) * bits(source.dtype) // 8
         wanted = 2 if source.dtype == match.destination.dtype and area > LARGE else 1

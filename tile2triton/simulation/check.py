@@ -28,6 +28,9 @@ def broken_protocols(tree: ast.Module, facts: Facts) -> dict[str, str]:
                 _follow(code, launch, facts)
             except ProtocolError as error:
                 found[launch.kernel] = str(error)
+            except Exception as error:
+                # What cannot be followed must not run.
+                found[launch.kernel] = f"its barriers cannot be followed: {error}"
     return found
 
 
