@@ -6,15 +6,7 @@ import tile2triton.language as T
 
 @tile2triton.kernel
 def dequantized_gemm(
-    A,
-    W,
-    scales,
-    block_M=128,
-    block_N=128,
-    block_K=64,
-    num_stages=3,
-    threads=256,
-    dtype=T.float16,
+    A, W, scales, block_M=128, block_N=128, block_K=64, num_stages=3, threads=256, dtype=T.float16
 ):
     M, N, K, bytes_K, groups = T.const("M, N, K, bytes_K, groups")
     A: T.Tensor((M, K), dtype)

@@ -12,16 +12,7 @@ import tile2triton.language as T
 
 @tile2triton.kernel
 def gated_delta_rule(
-    Q,
-    K,
-    V,
-    log2_decay,
-    beta,
-    chunk=64,
-    block_V=64,
-    num_stages=2,
-    threads=128,
-    dtype=T.float16,
+    Q, K, V, log2_decay, beta, chunk=64, block_V=64, num_stages=2, threads=128, dtype=T.float16
 ):
     """o_t = q_t S_t; β and the logarithms of γ are numbers of each token and head."""
     batch, seq_len, heads, dim_K, dim_V = T.const("batch, seq_len, heads, dim_K, dim_V")

@@ -6,16 +6,7 @@ import tile2triton.language as T
 
 @tile2triton.kernel
 def gqa_decode(
-    Q,
-    K,
-    V,
-    dim=128,
-    splits=8,
-    block_H=16,
-    block_N=64,
-    num_stages=2,
-    threads=128,
-    dtype=T.float16,
+    Q, K, V, dim=128, splits=8, block_H=16, block_N=64, num_stages=2, threads=128, dtype=T.float16
 ):
     batch, heads, kv_len, kv_heads = T.const("batch, heads, kv_len, kv_heads")
     Q: T.Tensor((batch, heads, dim), dtype)
