@@ -140,6 +140,7 @@ class Parts:
         for one in self.rules:
             inside += self._loaded(one, loaded[one], place)
         inside += self._combined(loaded, newest)
+        self.facts.made_loops.add(part)
         loop = ast.For(ast.Name(part, ast.Store()), header, inside, [])
         loop.type_comment = None
         return [*made, loop, *self._unbounded(bounds, behind)]

@@ -309,7 +309,9 @@ class Facts:
     hint_report: list[HintOutcome] = field(default_factory=list)
     # Variables of loops over what programs of a grid would do, in no order.
     program_loops: set[str] = field(default_factory=set)
-    # Those of them in which one turn may take much longer than another.
+    # Variables of loops that stand for no statement of the user's.
+    made_loops: set[str] = field(default_factory=set)
+    # Program loops in which one turn may take much longer than another.
     uneven_loops: set[str] = field(default_factory=set)
     # Stores of tiles in parts, as the schedule says.
     subtile_stores: int = 0

@@ -35,7 +35,8 @@ def loop_header(lowering: Lowering, loop: ast.For, space: Space | None = None) -
     parts = _shortest([value.tree for value in values])
     if operator.name == "Pipelined":
         stages = arguments["num_stages"]
-        _note_stages(loop.iter, lowering.facts)
+        if loop.target.id not in lowering.facts.made_loops:
+            _note_stages(loop.iter, lowering.facts)
         # Launchers ask for one stage, so that a plain range is one of a single stage too.
         if isinstance(stages, ast.Constant) and stages.value in (0, 1, None):
             return _call("range", parts)

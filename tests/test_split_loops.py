@@ -387,6 +387,21 @@ def test_a_loop_that_runs_backwards_is_refused() -> None:
         transpile(summed, N=16)
 
 
+@pytest.mark.parametrize(
+    ("schedule", "written"),
+    [
+        ({"split": 4}, "T.split(4)"),
+        ({"split": ("k", 4)}, 'T.split("k", 4)'),
+        ({"stream_k": True}, "T.stream_k()"),
+    ],
+)
+def test_the_report_has_what_is_written_and_no_more(schedule, written) -> None:
+    kernel = transpile(gemm.scheduled(Schedule(**schedule)), M=512, N=512, K=512)
+    found = [one.construct for one in kernel.lowered_facts.hint_report]
+    assert found[-1] == written
+    assert [one for one in found if "Pipelined" in one] == ["T.Pipelined(…, num_stages=3)"]
+
+
 def test_an_extent_of_whole_operands_is_named() -> None:
     kernel = whole_operands.gemm.scheduled(Schedule(split=4))
     matrices = [torch.empty(64, 64, dtype=torch.float16)] * 2

@@ -108,6 +108,7 @@ def lower(program: Program, target: str, after: str | None = None) -> ast.Module
     facts.descriptors = {}
     facts.program_loops = set()
     facts.uneven_loops = set()
+    facts.made_loops = set()
     facts.subtile_stores = 0
     facts.swapped = []
     facts.rotated = []

@@ -124,6 +124,13 @@ def _set_schedule(kernels: list[ast.FunctionDef], facts: Facts, schedule: Schedu
         elif field == "consumers" and facts.target != "cuda:90":
             construct = f"T.warp_specialize({schedule.consumers})"
             note(facts, node, construct, "none", "Gluon's kernels here are of Hopper's wgmma")
+        elif field == "splits":
+            axis = f'"{part}", ' if part else ""
+            construct = f"T.split({axis}{schedule.splits[part]})"
+            note(facts, node, construct, "native", _FOLLOWED[field])
+        elif field == "stream":
+            construct = f"T.stream_k({schedule.stream or ''})"
+            note(facts, node, construct, "native", _FOLLOWED[field])
         elif field in _FOLLOWED:
             said = getattr(schedule, field)
             value = said[part] if part else said
