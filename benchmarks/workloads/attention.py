@@ -173,7 +173,12 @@ def grouped_workload(dim: int, seq_len: int, is_causal: bool, group: int) -> Wor
         reference=reference,
         part=last_head,
         contestants=(
-            Contestant("tile2triton", "tile2triton", partial(tile_program, gqa_attention), BLOCKS),
+            Contestant(
+                "tile2triton",
+                "tile2triton",
+                partial(tile_program, gqa_attention),
+                (*BLOCKS, *ROTATED),
+            ),
             Contestant(
                 "triton TMA", "triton", partial(hand, by_hand.attention_tma), by_hand.CONFIGS
             ),
