@@ -29,6 +29,17 @@ TOKENS = 16384
 HIDDEN = 2048
 BLOCKS = tuple(as_tile_program(config) for config in by_hand.CONFIGS)
 ROTATED = tuple({**config, "rotate": True} for config in BLOCKS)
+# Consumers of one producer, in Gluon; each has rows of its own.
+CONSUMERS = tuple(
+    {
+        "warp_specialize": consumers,
+        "block_M": 64,
+        "block_N": block_n,
+        "num_stages": stages,
+        "threads": 128,
+    }
+    for consumers, block_n, stages in ((2, 128, 2), (2, 64, 3), (2, 64, 4), (3, 64, 3), (3, 128, 2))
+)
 OVERLAPPED = tuple(
     {
         "block": config["BLOCK_M"],
@@ -96,6 +107,12 @@ def attention_workload(dim: int, seq_len: int, is_causal: bool, layout: str) -> 
                 "tile2triton",
                 partial(tile_program, flash_attention),
                 (*BLOCKS, *ROTATED),
+            ),
+            Contestant(
+                "tile2triton Gluon",
+                "tile2triton",
+                partial(tile_program, flash_attention),
+                CONSUMERS,
             ),
             Contestant(
                 "tile2triton overlapped",
@@ -178,6 +195,9 @@ def grouped_workload(dim: int, seq_len: int, is_causal: bool, group: int) -> Wor
                 "tile2triton",
                 partial(tile_program, gqa_attention),
                 (*BLOCKS, *ROTATED),
+            ),
+            Contestant(
+                "tile2triton Gluon", "tile2triton", partial(tile_program, gqa_attention), CONSUMERS
             ),
             Contestant(
                 "triton TMA", "triton", partial(hand, by_hand.attention_tma), by_hand.CONFIGS
