@@ -120,10 +120,11 @@ class _Rotation:
         """The statements that stand for a loop."""
         try:
             turn = turn_of(loop, after, self.facts)
-            if ast.dump(turn.start) in self.stops:
+            goes_on = ast.dump(turn.start) in self.stops
+            self.stops.add(ast.dump(turn.stop))
+            if goes_on:
                 # As over the last blocks, which need a mask: these are few.
                 raise TurnError("it goes on where a loop before it stopped")
-            self.stops.add(ast.dump(turn.stop))
             self.require_registers(turn)
             self.require_halves(turn)
         except TurnError as error:

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from tests import simulated
+from tests.kernels.attention_programs import sliding_window_attention
 from tests.kernels.flash_attention import flash_attention
 from tests.kernels.gemm import gemm
 from tests.kernels.whole_operands import attention
@@ -87,6 +88,25 @@ def test_programs_on_whole_operands(is_causal: bool) -> None:
     mask = "causal" if is_causal else None
     kernel = transpile(attention.scheduled(schedule), *inputs, mask, target=TARGET)
     assert close(simulated.run(kernel, *inputs), expected(*inputs, is_causal))
+
+
+@pytest.mark.parametrize(
+    ("seq_len", "width", "consumers"), [(320, 50, 2), (500, 100, 3), (64, 1, 2), (320, 1000, 2)]
+)
+def test_windows_start_at_other_turns_for_each_consumer(
+    seq_len: int, width: int, consumers: int
+) -> None:
+    """The program's own `first` and `first_1` are no names of one variable for two consumers."""
+    schedule = specialised(consumers, tile={"m": 64, "n": 64}, warps=4, pipeline=2)
+    inputs = [torch.randn(1, 2, seq_len, 32, dtype=torch.float16) for _ in range(3)]
+    program = sliding_window_attention.scheduled(schedule)
+    kernel = transpile(program, *inputs, width, target=TARGET)
+    i = torch.arange(seq_len)
+    mask = (i[None] <= i[:, None]) & (i[None] > i[:, None] - width)
+    q, k, v = (one.double() for one in inputs)
+    wanted = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+    for is_eager in (True, False):
+        assert close(simulated.run(kernel, *inputs, is_eager=is_eager), wanted)
 
 
 BROKEN = {

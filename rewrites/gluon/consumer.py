@@ -8,7 +8,7 @@ from rewrites.gluon.errors import UnsuitedError
 from rewrites.gluon.layouts import Layouts, every, in_gluon
 from rewrites.gluon.parts import Parts
 from rewrites.gluon.ranges import Chain
-from rewrites.gluon.rings import Load, factors_of, is_dot, is_product_loop, load_of, reads
+from rewrites.gluon.rings import Load, factors_of, is_dot, is_product_loop, load_of, loads_of, reads
 from rewrites.gluon.sites import Sites
 from rewrites.nodes import Blank, Comment
 from rewrites.quote import copy_tree, expr, name, place, stmts
@@ -67,11 +67,23 @@ class Consumer:
             )
         for ring in self.parts.rings.values():
             made += stmts("turn = 0", turn=self.sites.turn(ring.name))
-        last = max(at for at, one in enumerate(self.body) if _has_product_loop(one))
-        made += self.block(self.body[: last + 1])
-        made += self.sites.drained(self.chain)
+        loops = [at for at, one in enumerate(self.body) if _has_product_loop(one)]
+        first, last = self._first_product(), loops[-1]
+        made += self.block(self.body[:first])
+        made += self.sites.passed(self.chain, is_first=True)
+        made += self.block(self.body[first : last + 1])
+        made += self.sites.passed(self.chain, is_first=False)
         made += self.block(self.body[last + 1 :])
         return made
+
+    def _first_product(self) -> int:
+        """Where loops begin, or the first turn of a rotated one."""
+        return next(
+            at
+            for at, one in enumerate(self.body)
+            if _has_product_loop(one)
+            or any(load.name in self.parts.rings for load in loads_of(list(every([one]))))
+        )
 
     def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
         made: list[ast.stmt] = []

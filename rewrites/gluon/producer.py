@@ -3,7 +3,6 @@
 import ast
 
 from rewrites.gluon.errors import UnsuitedError
-from rewrites.gluon.layouts import in_gluon
 from rewrites.gluon.parts import Parts
 from rewrites.gluon.ranges import Chain
 from rewrites.gluon.rings import loads_of
@@ -39,10 +38,10 @@ def produced(parts: Parts, sites: Sites, chain: Chain) -> list[ast.stmt]:
     body += stmts("turn += 1", turn=turn)
     needed = {one for load in loads for tree in load.coordinates for one in names_in(tree)}
     needed -= {first.target.id}
-    start, stop = chain.start, chain.last_stop
-    made = chain.statements(needed | names_in(start), dependent)
+    start, stop = chain.first, chain.last
+    made = chain.statements(needed, dependent)
     made += stmts("turn = 0", turn=turn)
-    header = expr("range(start, stop)", start=in_gluon(start), stop=in_gluon(stop))
+    header = expr("range(start, stop)", start=start, stop=stop)
     loop = ast.For(name(first.target.id), header, body, [])
     return [*made, place(loop, first)]
 

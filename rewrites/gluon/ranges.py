@@ -3,11 +3,13 @@
 import ast
 import functools
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from rewrites.environment import environment_of
 from rewrites.gluon.errors import UnsuitedError
 from rewrites.gluon.layouts import in_gluon
 from rewrites.gluon.parts import Parts
+from rewrites.gluon.turns_of_programs import bounds_of_programs
 from rewrites.quote import copy_tree, expr, literal, name, stmts, substituted
 from rewrites.tree import names_in
 
@@ -18,44 +20,56 @@ class Chain:
 
     parts: Parts
     loops: list[ast.For]
+    # Whether the last loop stops last in every program.
+    rises: bool = True
+    _names: dict[int, dict[str, str]] = field(default_factory=dict)
 
     @property
-    def start(self) -> ast.expr:
-        return _range(self.loops[0])[0]
+    def ends(self) -> list[ast.expr]:
+        """Where its loops stop."""
+        return [_range(one)[1] for one in self.loops]
 
     @property
-    def stop(self) -> ast.expr:
-        return _range(self.loops[-1])[1]
+    def bounds(self) -> list[ast.expr]:
+        """Where the first loop starts, and where each one stops, which is where the next starts."""
+        return [_range(self.loops[0])[0], *self.ends]
 
     @property
     def differs(self) -> bool:
-        """Whether consumers go to different ends."""
-        return bool(names_in(self.stop) & self.parts.dependent)
+        """Whether consumers have different turns."""
+        return any(names_in(one) & self.parts.dependent for one in self.bounds)
 
     @property
-    def last_stop(self) -> ast.expr:
-        """Where the last consumer stops."""
-        if not self.differs:
-            return self.stop
-        ends = [substituted(self.stop, self.names_of(part)) for part in range(self.parts.consumers)]
-        return functools.reduce(lambda a, b: expr("gl.maximum(a, b)", a=a, b=b), ends)
+    def first(self) -> ast.expr:
+        """The first turn that any consumer has."""
+        return self._over_all("gl.minimum(a, b)", self.bounds[:1])
+
+    @property
+    def last(self) -> ast.expr:
+        """Behind the last turn that any consumer has."""
+        return self._over_all("gl.maximum(a, b)", self.ends[-1:] if self.rises else self.ends)
+
+    def _over_all(self, template: str, bounds: list[ast.expr]) -> ast.expr:
+        found: dict[str, ast.expr] = {}
+        for one in bounds:
+            is_own = bool(names_in(one) & self.parts.dependent)
+            for part in range(self.parts.consumers if is_own else 1):
+                made = in_gluon(substituted(one, self.names_of(part)))
+                found.setdefault(ast.unparse(made), made)
+        return functools.reduce(lambda a, b: expr(template, a=a, b=b), found.values())
 
     def names_of(self, part: int) -> dict[str, ast.expr | str]:
         """What the variables of one consumer are called where those of all are needed."""
-        return {one: f"{one}_{part}" for one in self.parts.dependent}
+        if part not in self._names:
+            fresh = self.parts.names.fresh
+            self._names[part] = {
+                one: fresh(f"{one}_{part}") for one in sorted(self.parts.dependent)
+            }
+        return dict(self._names[part])
 
     def statements(self, needed: set[str], dependent: set[str]) -> list[ast.stmt]:
         """What sets these names, the `dependent` ones and the ends for each consumer."""
-        for_all = set(dependent)
-        if self.differs:
-            for_all |= names_in(self.stop) & self.parts.dependent
-        wanted = set(needed) | for_all | names_in(self.stop)
-        found: list[ast.Assign] = []
-        for statement in reversed(self.parts.kernel.body):
-            match statement:
-                case ast.Assign(targets=[target]) if names_in(target) & wanted:
-                    found.insert(0, statement)
-                    wanted |= names_in(statement.value)
+        found = self._leading_to(set(needed) | dependent | set().union(*map(names_in, self.bounds)))
         made: list[ast.stmt] = []
         for one in found:
             targets = names_in(one.targets[0])
@@ -68,6 +82,35 @@ class Chain:
                 copy.value = in_gluon(one.value)
                 made.append(copy)
         return made
+
+    def _leading_to(self, names: set[str]) -> list[ast.Assign]:
+        """The statements of the kernel that lead to these names."""
+        found: list[ast.Assign] = []
+        wanted = set(names)
+        for statement in reversed(self.parts.kernel.body):
+            match statement:
+                case ast.Assign(targets=[target]) if names_in(target) & wanted:
+                    found.insert(0, statement)
+                    wanted |= names_in(statement.value)
+        return found
+
+    def require_contiguous(self) -> None:
+        """Let no loop start before the one in front of it: rings bring turns in their order."""
+        if len(self.loops) == 1:
+            return
+        names = set().union(*map(names_in, self.bounds))
+        facts = self.parts.facts
+        for start, *stops in bounds_of_programs(
+            self._leading_to(names),
+            self.bounds,
+            facts.constants,
+            self.parts.launch.grid,
+            environment_of(facts).ranges,
+        ):
+            turns = sum(max(two - one, 0) for one, two in itertools.pairwise((start, *stops)))
+            if turns != max(start, *stops) - start:
+                raise UnsuitedError(f"its loops go from {start} to {', to '.join(map(str, stops))}")
+            self.rises &= stops[-1] == max(start, *stops)
 
     def paired(self, one: ast.Assign, copy: ast.Assign, part: ast.expr) -> list[ast.stmt]:
         """A statement, after which a program's place in the grid is that of one consumer.
@@ -97,25 +140,25 @@ class Chain:
             made += stmts("own = gl.minimum(own, last)", own=own, last=last)
         return made
 
-    def drained(self, rings: list[tuple[str, str, str]], stages: str) -> list[ast.stmt]:
-        """Give back the tiles that only other consumers use; names of barriers for each ring."""
-        if not self.differs:
+    def passed(self, body: list[ast.stmt], turn: str, is_first: bool) -> list[ast.stmt]:
+        """Let `body` give back the tiles of turns that only other consumers have.
+
+        `turn` counts what this one has taken: before the first loop up to where it starts, behind
+        the last loop up to where all have stopped.
+        """
+        if not self.differs or (is_first and not self._starts_apart()):
             return []
-        body: list[ast.stmt] = []
-        for full, empty, turn in rings:
-            body += stmts(
-                "mbarrier.wait(full.index(turn % stages), (turn // stages) & 1)\n"
-                "mbarrier.arrive(empty.index(turn % stages), count=1)\n"
-                "turn += 1",
-                full=full,
-                empty=empty,
-                turn=turn,
-                stages=stages,
-            )
-        start, stop = in_gluon(self.stop), in_gluon(self.last_stop)
-        header = expr("range(start, stop)", start=start, stop=stop)
+        stop = self.last
+        if is_first:
+            stop = expr("gl.minimum(a, b)", a=in_gluon(self.bounds[0]), b=stop)
+        count = _difference(stop, self.first)
+        header = expr("range(turn, count)", turn=turn, count=count)
         loop = ast.For(name(self.parts.names.fresh("left")), header, body, [])
-        return [*self.statements(set(), names_in(self.stop) & self.parts.dependent), loop]
+        set_here = self.statements(set(), set()) if is_first or not self._starts_apart() else []
+        return [*set_here, loop]
+
+    def _starts_apart(self) -> bool:
+        return bool(names_in(self.bounds[0]) & self.parts.dependent)
 
 
 def chain_of(parts: Parts) -> Chain:
@@ -125,9 +168,14 @@ def chain_of(parts: Parts) -> Chain:
         if ast.dump(_range(one)[1]) != ast.dump(_range(two)[0]):
             raise UnsuitedError("its loops do not go on where the one before stopped")
     chain = Chain(parts, loops)
-    if names_in(chain.start) & parts.dependent:
-        raise UnsuitedError("consumers would start at different turns")
+    chain.require_contiguous()
     return chain
+
+
+def _difference(stop: ast.expr, start: ast.expr) -> ast.expr:
+    if isinstance(start, ast.Constant) and start.value == 0:
+        return stop
+    return expr("stop - start", stop=stop, start=start)
 
 
 def _range(loop: ast.For) -> tuple[ast.expr, ast.expr]:

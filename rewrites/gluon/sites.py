@@ -126,10 +126,23 @@ class Sites:
             memory=memory,
         )
 
-    def drained(self, chain: Chain) -> list[ast.stmt]:
+    def passed(self, chain: Chain, is_first: bool) -> list[ast.stmt]:
         """Give back the tiles of turns that only other consumers have."""
-        rings = [(self._full[one], self._empty[one], self._turns[one]) for one in self.parts.rings]
-        return chain.drained(rings, self.stages)
+        body: list[ast.stmt] = []
+        for one in self.parts.rings:
+            body += stmts(
+                "slot = where\n"
+                "mbarrier.wait(full.index(slot), (turn // stages) & 1)\n"
+                "mbarrier.arrive(empty.index(slot), count=1)\n"
+                "turn += 1",
+                slot=self.slot_name(one),
+                where=self.slot(one),
+                full=self._full[one],
+                empty=self._empty[one],
+                turn=self._turns[one],
+                stages=self.stages,
+            )
+        return chain.passed(body, next(iter(self._turns.values())), is_first)
 
     def allocations(self) -> list[ast.stmt]:
         """Shared memory and barriers, in the kernel."""

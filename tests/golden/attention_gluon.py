@@ -194,18 +194,18 @@ def attention_consumer(
     bx_1 = gl.program_id(0) * 2 + 1
     first_row_0 = (gl.cdiv(seq_len, block_M) - 1 - bx_0) * block_M
     first_row_1 = (gl.cdiv(seq_len, block_M) - 1 - bx_1) * block_M
+    whole_0 = first_row_0 // block_N
+    whole_1 = first_row_1 // block_N
     stop_0 = gl.cdiv(gl.minimum(first_row_0 + block_M, seq_len), block_N)
     stop_1 = gl.cdiv(gl.minimum(first_row_1 + block_M, seq_len), block_N)
-    for left in range(stop, gl.maximum(stop_0, stop_1)):
-        mbarrier.wait(
-            K_shared_full.index(K_shared_turn % stages), K_shared_turn // stages & 1
-        )
-        mbarrier.arrive(K_shared_empty.index(K_shared_turn % stages), count=1)
+    for left in range(K_shared_turn, gl.maximum(stop_0, stop_1)):
+        K_shared_slot = K_shared_turn % stages
+        mbarrier.wait(K_shared_full.index(K_shared_slot), K_shared_turn // stages & 1)
+        mbarrier.arrive(K_shared_empty.index(K_shared_slot), count=1)
         K_shared_turn += 1
-        mbarrier.wait(
-            V_shared_full.index(V_shared_turn % stages), V_shared_turn // stages & 1
-        )
-        mbarrier.arrive(V_shared_empty.index(V_shared_turn % stages), count=1)
+        V_shared_slot = V_shared_turn % stages
+        mbarrier.wait(V_shared_full.index(V_shared_slot), V_shared_turn // stages & 1)
+        mbarrier.arrive(V_shared_empty.index(V_shared_slot), count=1)
         V_shared_turn += 1
 
     acc = acc / row_sum[:, None]
@@ -236,6 +236,8 @@ def attention_producer(
     bz = gl.program_id(2)
     first_row_0 = (gl.cdiv(seq_len, block_M) - 1 - bx_0) * block_M
     first_row_1 = (gl.cdiv(seq_len, block_M) - 1 - bx_1) * block_M
+    whole_0 = first_row_0 // block_N
+    whole_1 = first_row_1 // block_N
     stop_0 = gl.cdiv(gl.minimum(first_row_0 + block_M, seq_len), block_N)
     stop_1 = gl.cdiv(gl.minimum(first_row_1 + block_M, seq_len), block_N)
     turn = 0
