@@ -170,6 +170,69 @@ def test_rows_of_which_a_part_sees_nothing(device: str) -> None:
     assert found.isnan().tolist() == [row == 3 for row in range(8)]
 
 
+@pytest.mark.usefixtures("poisoned")
+def test_sums_whose_columns_have_the_maxima(device: str) -> None:
+    """Attention whose result is transposed, and two maxima with different factors at once."""
+
+    @tile2triton.kernel
+    def attended(Q, K, V, slope):
+        M, N, D = T.const("M, N, D")
+        Q: T.Tensor((M, D), T.float16)
+        K: T.Tensor((N, D), T.float16)
+        V: T.Tensor((N, D), T.float16)
+        slope: T.float32
+        O = T.empty((D, M), T.float32)
+        both = T.empty((M,), T.float32)
+        with T.Kernel(T.ceildiv(M, 16), threads=32) as bx:
+            q = T.alloc_shared((16, D), T.float16)
+            k_tile = T.alloc_shared((16, D), T.float16)
+            v_tile = T.alloc_shared((16, D), T.float16)
+            scores = T.alloc_fragment((16, 16), T.float32)
+            weights = T.alloc_fragment((16, 16), T.float16)
+            out = T.alloc_fragment((D, 16), T.float32)
+            total = T.alloc_fragment((16,), T.float32)
+            product = T.alloc_fragment((16,), T.float32)
+            top = T.alloc_fragment((16,), T.float32)
+            low = T.alloc_fragment((16,), T.float32)
+            new_top = T.alloc_fragment((16,), T.float32)
+            new_low = T.alloc_fragment((16,), T.float32)
+            T.copy(Q[bx * 16, 0], q)
+            T.clear(out)
+            T.clear(total)
+            T.clear(product)
+            T.fill(top, -T.infinity(T.float32))
+            T.fill(low, T.infinity(T.float32))
+            for k in T.Pipelined(T.ceildiv(N, 16), num_stages=2):
+                T.copy(K[k * 16, 0], k_tile)
+                T.copy(V[k * 16, 0], v_tile)
+                T.gemm(q, k_tile, scores, transpose_B=True, clear_accum=True)
+                T.reduce_max(scores, new_top, dim=1)
+                T.reduce_min(scores, new_low, dim=1)
+                for i in T.Parallel(16):
+                    new_top[i] = T.max(new_top[i], top[i])
+                    new_low[i] = T.min(new_low[i], low[i])
+                    product[i] *= T.exp((top[i] - new_top[i]) * slope + new_low[i] - low[i])
+                    product[i] += T.exp(-new_top[i] * slope + new_low[i])
+                    total[i] *= T.exp2(slope * (top[i] - new_top[i]))
+                for c, i in T.Parallel(D, 16):
+                    out[c, i] *= T.exp2(slope * top[i] - slope * new_top[i])
+                T.copy(new_top, top)
+                T.copy(new_low, low)
+                for i, j in T.Parallel(16, 16):
+                    scores[i, j] = T.exp2((scores[i, j] - top[i]) * slope)
+                T.reduce_sum(scores, total, dim=1, clear=False)
+                T.copy(scores, weights)
+                T.gemm(v_tile, weights, out, transpose_A=True, transpose_B=True)
+            for c, i in T.Parallel(D, 16):
+                O[c, bx * 16 + i] = out[c, i] / total[i]
+            for i in T.Parallel(16):
+                both[bx * 16 + i] = product[i] + low[i] + top[i]
+        return O, both
+
+    matrices = [torch.randn(n, 32, device=device).half() for n in (48, 112, 112)]
+    same(attended, *matrices, 0.3, tolerance=2e-3)
+
+
 @tile2triton.kernel
 def statistics(X, begin, stop, Y):
     """A sum from what Y holds on, extremes, and a count in variables; some steps are left out."""
