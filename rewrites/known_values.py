@@ -24,8 +24,12 @@ def size_of(factor: Coefficient, facts: Facts) -> float | None:
 
 def filled_with(one: str, before: list[ast.stmt], facts: Facts) -> float | None:
     """The number that a tile or variable has at the end of statements, where they say one."""
+    tile = facts.tiles.get(one)
+    aliases = {one}
+    if tile is not None:
+        aliases |= {name for name, other in facts.tiles.items() if other.storage == tile.storage}
     for statement in reversed(before):
-        if one not in names_in(statement):
+        if not aliases & names_in(statement):
             continue
         call = operator_call(statement, "clear", "fill")
         if call is not None and isinstance(call.args[0], ast.Name) and call.args[0].id == one:
@@ -37,7 +41,7 @@ def filled_with(one: str, before: list[ast.stmt], facts: Facts) -> float | None:
                     case ast.Call(func=ast.Attribute(attr="alloc_var"), args=[_, init, *_]):
                         return _number(init, facts)
                 return _number(value, facts)
-        if one in changed_names(statement, facts):
+        if aliases & changed_names(statement, facts):
             return None
     return None
 

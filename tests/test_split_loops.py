@@ -181,7 +181,7 @@ def test_sums_whose_columns_have_the_maxima(device: str) -> None:
         K: T.Tensor((N, D), T.float16)
         V: T.Tensor((N, D), T.float16)
         slope: T.float32
-        O = T.empty((D, M), T.float32)
+        turned = T.empty((D, M), T.float32)
         both = T.empty((M,), T.float32)
         with T.Kernel(T.ceildiv(M, 16), threads=32) as bx:
             q = T.alloc_shared((16, D), T.float16)
@@ -224,10 +224,10 @@ def test_sums_whose_columns_have_the_maxima(device: str) -> None:
                 T.copy(scores, weights)
                 T.gemm(v_tile, weights, out, transpose_A=True, transpose_B=True)
             for c, i in T.Parallel(D, 16):
-                O[c, bx * 16 + i] = out[c, i] / total[i]
+                turned[c, bx * 16 + i] = out[c, i] / total[i]
             for i in T.Parallel(16):
                 both[bx * 16 + i] = product[i] + low[i] + top[i]
-        return O, both
+        return turned, both
 
     matrices = [torch.randn(n, 32, device=device).half() for n in (48, 112, 112)]
     same(attended, *matrices, 0.3, tolerance=2e-3)
@@ -383,6 +383,30 @@ def attention_with_sinks(X, sinks):
 def test_sums_that_begin_with_something_and_tiles_of_two_names(device: str) -> None:
     x, sinks = torch.randn(13, 70, device=device), torch.randn(13, device=device)
     same(attention_with_sinks, x, sinks)
+
+
+@pytest.mark.usefixtures("poisoned")
+def test_a_sum_begins_with_what_its_other_name_was_given(device: str) -> None:
+    @tile2triton.kernel
+    def summed(X):
+        N = T.const("N")
+        X: T.Tensor((N, 16), T.float32)
+        Y = T.empty((4, 4), T.float32)
+        with T.Kernel(1, threads=32):
+            x = T.alloc_fragment((4, 4), T.float32)
+            total = T.alloc_fragment((4, 4), T.float32)
+            flat = T.reshape(total, (16,))
+            flat_x = T.reshape(x, (16,))
+            T.clear(total)
+            T.fill(flat, 5)
+            for k in T.serial(N):
+                T.copy(X[k, 0], flat_x)
+                for i, j in T.Parallel(4, 4):
+                    total[i, j] += x[i, j]
+            T.copy(total, Y)
+        return Y
+
+    same(summed, torch.randn(9, 16, device=device))
 
 
 @pytest.mark.usefixtures("poisoned")
