@@ -143,6 +143,9 @@ def _weight(exponent: Exponent, version: int | None) -> Weight | None:
         if version is None or one.version == version
         if (factor := terms.times(coefficient, sign)) is not None
     )
+    if not all(isinstance(at, int) or at.startswith("@") for part in parts for at in part.index):
+        # Which element it is differs within a turn.
+        return None
     return Weight(base, parts) if parts else PLAIN
 
 

@@ -456,6 +456,32 @@ def test_a_kernel_without_the_loop_is_refused(schedule: dict[str, object], why: 
     assert why in str(caught.value)
 
 
+def test_a_sum_relative_to_another_element_in_each_turn_is_refused() -> None:
+    @tile2triton.kernel
+    @T.split(2)
+    def rescaled(X):
+        N = T.const("N")
+        X: T.Tensor((N, 16), T.float32)
+        Y = T.empty((1,), T.float32)
+        with T.Kernel(1, threads=32):
+            x = T.alloc_fragment((16,), T.float32)
+            top = T.alloc_fragment((16,), T.float32)
+            new = T.alloc_fragment((16,), T.float32)
+            total = T.alloc_var(T.float32, 0.0)
+            T.clear(top)
+            for k in T.serial(N):
+                T.copy(X[k, 0], x)
+                for i in T.Parallel(16):
+                    new[i] = T.max(top[i], x[i])
+                total = total * T.exp2(top[k] - new[k]) + T.exp2(-new[k])
+                T.copy(new, top)
+            Y[0] = total
+        return Y
+
+    with pytest.raises(TileError, match="`total` is neither a sum nor a maximum"):
+        transpile(rescaled, N=8)
+
+
 def test_a_loop_that_runs_backwards_is_refused() -> None:
     @tile2triton.kernel
     @T.split(2)
