@@ -143,12 +143,10 @@ def _extent_of(subject: Subject, program: Program, size: TileSize) -> str:
     letters: list[str] = [size.constant.rpartition("_")[2].lower(), *"mnktc"]
     extents: list[str] = [one for one in program.facts.constants if one != size.constant]
     for key in dict.fromkeys((*letters, *extents)):
-        made = _made(subject, Schedule(tile={key: other}))
-        if made is None:
-            continue
-        constants = sized_program(made).facts.constants
-        changed = {**program.facts.constants, size.constant: other}
-        if constants == changed:
+        # Where a size is said, other defaults may hold than where none is.
+        said = [_made(subject, Schedule(tile={key: one})) for one in (size.usual, other)]
+        usual, made = (one and sized_program(one).facts.constants for one in said)
+        if usual and made == {**usual, size.constant: other}:
             return key
     return ""
 
@@ -206,6 +204,8 @@ def _choices(subject: Subject, kernel: CompiledKernel, program: Program) -> Iter
         yield from _acting(subject, kernel, "swap_ab", (True,))
     if not said.rotate:
         yield from _acting(subject, kernel, "rotate", (True,))
+    if said.consumers is None and subject.target == "cuda:90":
+        yield from _acting(subject, kernel, "warp_specialize", (2, 3))
     if not said.splits:
         yield from _splits(subject, kernel, program)
 
