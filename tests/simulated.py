@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from tile2triton import CompiledKernel
+from tile2triton.emit.device_functions import device_functions
 from tile2triton.simulation import prepared, simulate
 from tile2triton.simulation.language import Descriptor
 
@@ -36,7 +37,8 @@ def run(kernel: CompiledKernel, *inputs: Tensor, is_eager: bool = True) -> Tenso
     }
     grid = [value(extent) for extent in launch.grid]
     grid += [1] * (3 - len(grid))
-    code = prepared([one for one in tree.body if isinstance(one, ast.FunctionDef)])
+    statements = [*device_functions(tree.body), *tree.body]
+    code = prepared([one for one in statements if isinstance(one, ast.FunctionDef)])
     given = {one: described[one] for one in launch.arguments}
     given |= {one: numbers[one] for one in launch.constants}
     for program in itertools.product(*map(range, grid)):

@@ -7,8 +7,15 @@ from typing import Any
 import pytest
 import torch
 
+import tile2triton
+import tile2triton.language as T
 from tests import simulated
-from tests.kernels.attention_programs import sliding_window_attention
+from tests.kernels.attention_programs import (
+    attention_with_lse,
+    attention_with_sinks,
+    capped_attention,
+    sliding_window_attention,
+)
 from tests.kernels.flash_attention import flash_attention
 from tests.kernels.gemm import gemm
 from tests.kernels.whole_operands import attention
@@ -109,6 +116,37 @@ def test_windows_start_at_other_turns_for_each_consumer(
         assert close(simulated.run(kernel, *inputs, is_eager=is_eager), wanted)
 
 
+@pytest.mark.parametrize("consumers", [2, 3])
+def test_functions_of_the_device_are_those_of_gluon(consumers: int) -> None:
+    """tanh of the scores, as soft caps have it."""
+    schedule = specialised(consumers, tile={"m": 64, "n": 64}, warps=4, pipeline=2)
+    inputs = [torch.randn(1, 2, 200, 32, dtype=torch.float16) for _ in range(3)]
+    kernel = transpile(capped_attention.scheduled(schedule), *inputs, 3.0, target=TARGET)
+    q, k, v = (one.double() for one in inputs)
+    scores = torch.tanh(q @ k.mT * 32**-0.5 / 3.0) * 3.0
+    assert close(simulated.run(kernel, *inputs), scores.softmax(-1) @ v)
+    assert "libdevice.tanh" in kernel.triton_source
+    # Nobody has run it on a chip, so that it is not so by default.
+    assert "gluon.jit" not in transpile(capped_attention, *inputs, 3.0, target=TARGET).triton_source
+
+
+@pytest.mark.compile
+@pytest.mark.parametrize("program", [attention_with_lse, attention_with_sinks])
+def test_maxima_that_keep_nan_and_stores_by_pointers_compile(program: Any) -> None:
+    inputs = [torch.empty(1, 2, 1000, 64, dtype=torch.float16)] * 3
+    more = [torch.empty(2)] if program is attention_with_sinks else []
+    kernel = transpile(program.scheduled(specialised()), *inputs, *more, target=TARGET)
+    assert "_gluon_larger_or_nan" in kernel.triton_source
+    (report,) = compile_check.check_all([(kernel.triton_source, kernel.lowered_facts, TARGET)])
+    assert report.problem is None and report.spills == 0
+
+
+def test_tensors_that_are_loaded_and_stored_are_left_to_triton() -> None:
+    """TMA does not see what was just stored."""
+    kernel = transpile(updated, M=256, target=TARGET)
+    assert "`C` is loaded and stored" in reason(kernel)
+
+
 BROKEN = {
     # The producer does not wait for the second consumer.
     "arrives": ("count=2", "count=1"),
@@ -157,7 +195,7 @@ def test_partitions_that_wait_for_each_other_are_named() -> None:
 def reason(kernel: CompiledKernel) -> str:
     """Why a kernel is left in Triton."""
     (hint,) = (one for one in kernel.lowered_facts.hint_report if "specialize" in one.construct)
-    assert hint.how == "none" and "gluon" not in kernel.triton_source
+    assert hint.how == "none" and "gluon.jit" not in kernel.triton_source
     return hint.detail
 
 
@@ -185,6 +223,26 @@ def test_tensors_on_the_cpu_run_plain_triton() -> None:
     kernel = attend(100, True)
     assert "warp_specialize" in kernel.triton_source
     assert close(kernel(*inputs), expected(*inputs, True))
+
+
+@tile2triton.kernel
+@T.warp_specialize(2)
+def updated(A, B, C):
+    """C += A @ B."""
+    M = T.const("M")
+    A: T.Tensor((M, 64), "float16")
+    B: T.Tensor((64, 64), "float16")
+    C: T.Tensor((M, 64), "float16")
+    with T.Kernel(M // 64, threads=128) as bx:
+        a = T.alloc_shared((64, 32), "float16")
+        b = T.alloc_shared((32, 64), "float16")
+        c = T.alloc_fragment((64, 64), "float32")
+        T.copy(C[bx * 64, 0], c)
+        for k in T.Pipelined(2, num_stages=2):
+            T.copy(A[bx * 64, k * 32], a)
+            T.copy(B[k * 32, 0], b)
+            T.gemm(a, b, c)
+        T.copy(c, C[bx * 64, 0])
 
 
 ATTENTION = [

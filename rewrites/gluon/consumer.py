@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rewrites.gluon.errors import UnsuitedError
-from rewrites.gluon.layouts import Layouts, every, in_gluon
+from rewrites.gluon.layouts import ANY, Layouts, every, in_gluon
 from rewrites.gluon.parts import Parts
 from rewrites.gluon.ranges import Chain
 from rewrites.gluon.rings import Load, factors_of, is_dot, is_product_loop, load_of, loads_of, reads
@@ -267,20 +267,29 @@ class Consumer:
         return [ast.Assign([target], waited)]
 
     def store(self, call: ast.Call, statement: ast.stmt) -> list[ast.stmt]:
-        """Store a tile by way of shared memory."""
+        """Store a tile by way of shared memory, or as it lies in registers, by pointers."""
+        made = self.finished(names_in(call), statement)
         match call:
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=owner)), args=[coordinates, value]
             ) if owner in self.parts.descriptors:
-                pass
+                match value:
+                    case ast.Call(func=ast.Attribute(value=inner, attr="reshape")):
+                        value = inner
+                placed = self.layouts.placed(value, self.layouts.of(value))
+                made += self.sites.stored(owner, coordinates, placed)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="tl")), args=[pointers, value]):
+                layout = self.layouts.of(value)
+                if layout is None or layout == ANY:
+                    raise UnsuitedError(f"`{ast.unparse(value)}` follows from no product")
+                words = [
+                    ast.keyword(word.arg, self.layouts.placed(word.value, layout))
+                    for word in call.keywords
+                ]
+                given = [self.layouts.placed(one, layout) for one in (pointers, value)]
+                made.append(ast.Expr(ast.Call(expr("gl.store"), given, words)))
             case _:
-                raise UnsuitedError(f"`{ast.unparse(call)}` stores by pointers")
-        made = self.finished(names_in(value), statement)
-        match value:
-            case ast.Call(func=ast.Attribute(value=inner, attr="reshape")):
-                value = inner
-        placed = self.layouts.placed(value, self.layouts.of(value))
-        made += self.sites.stored(owner, coordinates, placed)
+                raise UnsuitedError(f"`{ast.unparse(call)}` has no form here")
         return [place(one, statement) for one in made]
 
 

@@ -39,6 +39,8 @@ class Layout:
         return expr("gl.SliceLayout(dim, base)", dim=literal(self.lost), base=name(self.base))
 
 
+# Before the name of a function of the device, where it is one of Gluon's.
+GLUON = "_gluon"
 ANY = Layout()
 Found = Layout | None
 
@@ -79,7 +81,7 @@ class Layouts:
                 return ANY
             case ast.Call(func=ast.Attribute(attr=function), args=[inner, *_]) if (
                 function in REDUCTIONS and tree.keywords
-            ):
+            ) or function == "reduce":
                 return self._reduced(tree, self.of(inner))
             case ast.Subscript(value=inner):
                 found = self.of(inner)
@@ -92,7 +94,7 @@ class Layouts:
     def _reduced(self, tree: ast.Call, found: Found) -> Found:
         if found is None or found == ANY:
             return found
-        axis = ast.literal_eval(tree.keywords[0].value)
+        axis = ast.literal_eval(tree.keywords[0].value if tree.keywords else tree.args[1])
         return None if found.lost is not None else Layout(found.base, axis)
 
     def _demand(self, tree: ast.expr, wanted: Layout) -> None:
@@ -106,7 +108,8 @@ class Layouts:
             case ast.Call(func=ast.Attribute(attr=function)) if function in (
                 *MADE_OF_NUMBERS,
                 *REDUCTIONS,
-            ) and (tree.keywords or tree.args):
+                "reduce",
+            ):
                 return
             case _:
                 for part in operands(tree):
@@ -135,6 +138,11 @@ class Layouts:
                 words = _plain_words(tree.keywords)
                 made = ast.Call(_in_gluon(tree.func), [self.placed(inner, None)], words)
                 return self._converted(made, found, wanted)
+            case ast.Call(
+                func=ast.Attribute(attr="reduce"), args=[inner, axis, ast.Name(id=combine)]
+            ):
+                given = [self.placed(inner, None), axis, name(f"{GLUON}{combine}")]
+                return self._converted(ast.Call(_in_gluon(tree.func), given, []), found, wanted)
             case ast.Subscript(value=inner, slice=index):
                 within = unbroadcast(tree, wanted) if wanted else None
                 return ast.Subscript(self.placed(inner, within), copy_tree(index), ast.Load())
@@ -161,6 +169,9 @@ class Layouts:
                 placed = [self.placed(one, wanted) for one in args]
                 named = [ast.keyword(one.arg, self.placed(one.value, wanted)) for one in words]
                 return ast.Call(_in_gluon(tree.func), placed, named)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="libdevice"))):
+                own = [self.placed(one, wanted) for one in tree.args]
+                return ast.Call(copy_tree(tree.func), own, [])
             case ast.Attribute() | ast.List() | ast.Tuple():
                 return _in_gluon(tree)
         raise UnsuitedError(f"`{ast.unparse(tree)}` has no form in Gluon here")
@@ -183,7 +194,7 @@ def operands(tree: ast.expr) -> Iterator[ast.expr]:
         case ast.Compare(left=left, comparators=others):
             yield from (left, *others)
         case ast.Call(func=func, args=args, keywords=words):
-            if isinstance(func, ast.Attribute) and not _is_tl(func.value):
+            if isinstance(func, ast.Attribute) and not _is_module(func.value):
                 yield func.value
             yield from args
             yield from (one.value for one in words)
@@ -226,6 +237,10 @@ def in_gluon(tree: ast.expr) -> ast.expr:
     return _in_gluon(tree)
 
 
+def _is_module(tree: ast.expr) -> bool:
+    return isinstance(tree, ast.Name) and tree.id in ("tl", "libdevice")
+
+
 def _is_tl(tree: ast.expr) -> bool:
     return isinstance(tree, ast.Name) and tree.id == "tl"
 
@@ -238,6 +253,11 @@ def _in_gluon(tree: ast.expr) -> ast.expr:
             node.func = name("swizzle2d")
         elif isinstance(node, ast.Name) and node.id == "tl":
             node.id = "gl"
+    for node in ast.walk(made):
+        match node:
+            case ast.Attribute(value=ast.Name(id="gl") as module, attr="PropagateNan"):
+                # Gluon takes Triton's.
+                module.id = "tl"
     return made
 
 

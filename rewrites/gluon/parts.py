@@ -99,6 +99,7 @@ def parts_of(
     parts.loops = [one for one in kernel.body if isinstance(one, ast.For) and is_product_loop(one)]
     if not parts.loops:
         raise UnsuitedError("no loop of the kernel has products")
+    _require_no_updates(parts)
     if consumers > 1:
         _choose_axis(parts)
         parts.extent = _extent(parts)
@@ -124,36 +125,37 @@ def _choose_axis(parts: Parts) -> None:
 
 
 def _extent(parts: Parts) -> int:
-    """How many programs stand along the axis.
-
-    Where consumers do not divide it, the last tile is computed more than once: by programs that
-    read nothing that they write.
-    """
+    """How many programs stand along the axis."""
     extent = parts.launch.grid[parts.axis]
     found = range_of(extent, environment_of(parts.facts).ranges)
     if found.low is None or found.low != found.high:
         text = ast.unparse(extent)
         raise UnsuitedError(f"how many programs `{text}` are is known at the launch only")
-    stored = {
-        parts.descriptors[node.func.value.id].tensor
-        for node in walk(parts.kernel)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and isinstance(node.func.value, ast.Name)
-        and node.func.attr == "store"
-        and node.func.value.id in parts.descriptors
-    }
-    loaded = {
-        parts.descriptors[one.descriptor].tensor
-        for one in loads_of(list(every(parts.kernel.body)))
-        if one.descriptor in parts.descriptors
-    }
-    both = {parts.facts.tensors[one].storage for one in stored} & {
-        parts.facts.tensors[one].storage for one in loaded
-    }
-    if both and found.low % parts.consumers:
-        raise UnsuitedError(f"{found.low} programs cannot be shared out evenly")
     return found.low
+
+
+def _require_no_updates(parts: Parts) -> None:
+    """Let no tensor be loaded and stored.
+
+    TMA does not see what was just stored; and where consumers do not divide the grid, the last tile
+    is computed more than once.
+    """
+    touched: dict[str, set[str]] = {"load": set(), "store": set()}
+    for node in walk(parts.kernel):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=owner, attr="load" | "store" as kind), args=args
+            ):
+                names = names_in(args[0]) if ast.unparse(owner) == "tl" else names_in(owner)
+                described = {
+                    parts.descriptors[one].tensor if one in parts.descriptors else one
+                    for one in names
+                }
+                tensors = described & parts.facts.tensors.keys()
+                touched[kind] |= {parts.facts.tensors[one].storage for one in tensors}
+    both = touched["load"] & touched["store"]
+    if both:
+        raise UnsuitedError(f"`{min(both)}` is loaded and stored")
 
 
 def _grid_variables(kernel: ast.FunctionDef) -> dict[str, int]:

@@ -36,6 +36,8 @@ def specialized(
     kernel: ast.FunctionDef, launch: Launch, facts: Facts, consumers: int
 ) -> Specialized:
     """The kernel in Gluon. Raises UnsuitedError."""
+    if "consumers" not in facts.schedule.nodes:
+        _require_tried(kernel)
     turned = rotated_kernel(copy_tree(kernel), facts)
     parts = parts_of(kernel, launch, facts, consumers, turned.body)
     chain = chain_of(parts)
@@ -92,6 +94,15 @@ def specialized(
         language="gluon",
     )
     return Specialized(functions, made, {stages: parts.stages})
+
+
+def _require_tried(kernel: ast.FunctionDef) -> None:
+    """Without being asked, only forms are taken that have run on a chip."""
+    for node in walk(kernel):
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            if called in ("tl.reduce", "tl.store") or called.startswith("libdevice."):
+                raise UnsuitedError(f"`{called}` is taken where T.warp_specialize asks for it only")
 
 
 def _require_memory(parts: Parts) -> None:

@@ -2,6 +2,7 @@
 
 import ast
 
+from rewrites.gluon.layouts import GLUON
 from rewrites.nodes import Blank
 from rewrites.tree import names_in
 
@@ -90,4 +91,8 @@ def device_functions(kernels: list[ast.stmt]) -> list[ast.stmt]:
     for name, text in TEXTS.items():
         if name in used:
             found += [*ast.parse(text).body, Blank()]
+        if f"{GLUON}{name}" in used:
+            own = text.replace("triton.jit", "gluon.jit").replace("tl.", "gl.")
+            own = own.replace("gl.PropagateNan", "tl.PropagateNan").replace(name, GLUON + name)
+            found += [*ast.parse(own).body, Blank()]
     return found

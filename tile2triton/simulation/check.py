@@ -4,6 +4,7 @@ import ast
 from types import CodeType
 
 from rewrites.facts import Facts, Launch
+from tile2triton.emit.device_functions import device_functions
 from tile2triton.simulation.language import Descriptor, Tile
 from tile2triton.simulation.machine import ProtocolError
 from tile2triton.simulation.run import prepared, simulate
@@ -20,7 +21,8 @@ def broken_protocols(tree: ast.Module, facts: Facts) -> dict[str, str]:
     Followed are the first, the last and a middle program of each grid, whose loops are short, long
     or empty, with a producer that is as early as it may be.
     """
-    code = prepared([one for one in tree.body if isinstance(one, ast.FunctionDef)])
+    statements = [*device_functions(tree.body), *tree.body]
+    code = prepared([one for one in statements if isinstance(one, ast.FunctionDef)])
     found: dict[str, str] = {}
     for launch in facts.launches:
         if launch.language == "gluon":

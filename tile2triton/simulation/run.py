@@ -137,9 +137,11 @@ def _scope(
         full=lambda shape, value, kind, layout=None: made(np.full(tuple(shape), value, kind)),
         zeros_like=lambda tile: applied_zero(tile),
         load=_loaded,
+        store=_stored,
         cdiv=lambda a, b: -(-a // b),
-        maximum=elementwise(np.maximum, max),
-        minimum=elementwise(np.minimum, min),
+        maximum=_extreme(elementwise(np.fmax, max), elementwise(np.maximum, max)),
+        minimum=_extreme(elementwise(np.fmin, min), elementwise(np.minimum, min)),
+        reduce=_reduced,
         where=elementwise(np.where, lambda test, a, b: a if test else b),
         exp=elementwise(np.exp, math.exp),
         exp2=elementwise(np.exp2, lambda x: 2.0**x),
@@ -167,6 +169,8 @@ def _scope(
     )
     return {
         "gl": gl,
+        "tl": SimpleNamespace(PropagateNan=SimpleNamespace(ALL=True)),
+        "libdevice": SimpleNamespace(tanh=elementwise(np.tanh, math.tanh)),
         "mbarrier": SimpleNamespace(
             MBarrierLayout=lambda: "barriers",
             init=lambda barrier, count: barrier.init(count),
@@ -191,10 +195,27 @@ def applied_zero(tile: Tile) -> Tile:
     return Tile(None if tile.data is None else np.zeros_like(tile.data))
 
 
+def _extreme(plain: Callable[..., Any], keeping: Callable[..., Any]) -> Callable[..., Any]:
+    """The larger or smaller of two; of a number and NaN the number, unless NaN is to be kept."""
+    return lambda a, b, propagate_nan=False: (keeping if propagate_nan else plain)(a, b)
+
+
+def _reduced(tile: Tile, axis: int, combine: Callable[[Tile, Tile], Tile]) -> Tile:
+    if tile.data is None:
+        return Tile()
+    parts = np.moveaxis(tile.data, axis, 0)
+    return functools.reduce(combine, map(Tile, parts))
+
+
 def _loaded(pointers: Tile, mask: Any = None, other: Any = None, **rest: Any) -> Tile:
     if pointers.data is not None:
         raise ProtocolError("what pointers load is not simulated")
     return Tile()
+
+
+def _stored(pointers: Tile, value: Tile, mask: Any = None) -> None:
+    if value.data is not None:
+        raise ProtocolError("what is stored by pointers is not simulated")
 
 
 def _divided(a: Any, b: Any) -> Any:
