@@ -324,6 +324,9 @@ class Facts:
     unrotated: list[str] = field(default_factory=list)
     # Whether kernels may be written in Gluon; else all are in plain Triton.
     wants_gluon: bool = True
+    # Variables of loops that were split by their masks, and why others with masks were not.
+    split: list[str] = field(default_factory=list)
+    unsplit: list[str] = field(default_factory=list)
     # TMA descriptors that lowered copies use, by the name of their kernel parameter.
     descriptors: dict[str, Descriptor] = field(default_factory=dict)
 

@@ -34,6 +34,8 @@ class Schedule:
     rotate: bool = False
     # How many programs share a producer that loads for them.
     consumers: int | None = None
+    # Whether turns in which masks hide nothing are a loop of their own.
+    split_masks: bool | None = None
     # Whether matrix products may be computed again for each tile that needs them.
     recompute: bool = False
     # Options of the launch, by Triton's names.
@@ -60,6 +62,7 @@ class Schedule:
             swap_ab=defaults.swap_ab or self.swap_ab,
             rotate=defaults.rotate or self.rotate,
             consumers=defaults.consumers if self.consumers is None else self.consumers,
+            split_masks=defaults.split_masks if self.split_masks is None else self.split_masks,
             recompute=defaults.recompute or self.recompute,
             options={**defaults.options, **self.options},
             nodes={**defaults.nodes, **self.nodes},

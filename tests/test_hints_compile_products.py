@@ -199,6 +199,39 @@ def test_one_warp_loads_for_two_consumers(target):
     assert "setmaxnreg" in listing["machine"] and "setmaxnreg" not in plain["machine"]
 
 
+@tile2triton.kernel
+def causal(Q, K, Out):
+    """Row sums of the products up to the diagonal, in one loop."""
+    Q: T.Tensor((512, 64), "float16")
+    K: T.Tensor((512, 64), "float16")
+    Out: T.Tensor((512,), "float32")
+    with T.Kernel(8, threads=128) as bx:
+        q = T.alloc_shared((64, 64), "float16")
+        k = T.alloc_shared((64, 64), "float16")
+        s = T.alloc_fragment((64, 64), "float32")
+        o = T.alloc_fragment((64,), "float32")
+        T.copy(Q[bx * 64, 0], q)
+        T.clear(o)
+        for n in T.Pipelined(bx + 1, num_stages=2):
+            T.copy(K[n * 64, 0], k)
+            T.gemm(q, k, s, transpose_B=True, clear_accum=True)
+            for i, j in T.Parallel(64, 64):
+                s[i, j] = T.if_then_else(bx * 64 + i >= n * 64 + j, s[i, j], 0)
+            T.reduce_sum(s, o, dim=1, clear=False)
+        T.copy(o, Out[bx * 64])
+
+
+@proves("`T.split_masks()`", on=ALL)
+def test_the_first_of_two_loops_compares_nothing(target):
+    def loops(kernel):
+        _, listing = compiled(kernel, target)
+        found = re.findall(r"scf\.for .*?scf\.yield", listing["ttgir"], re.DOTALL)
+        return [bool(re.search(r"arith\.select .*tensor<64x64xf32", one)) for one in found]
+
+    assert loops(causal.scheduled(Schedule(split_masks=False))) == [True]
+    assert loops(causal.scheduled(Schedule(split_masks=True))) == [False, True]
+
+
 @proves("`T.subtile(2)`", on=("cuda:90", "cuda:100"))
 def test_results_are_stored_in_parts(target):
     parts, _ = compiled(product().scheduled(Schedule(subtile=2)), target)

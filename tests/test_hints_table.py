@@ -50,6 +50,7 @@ def test_annotations_that_are_options_have_rows():
         "swap_ab",
         "rotate",
         "warp_specialize",
+        "split_masks",
         "registers",
         "ctas",
         "waves_per_eu",

@@ -28,6 +28,7 @@ from rewrites import (
     share_addresses,
     split_grids,
     split_loops,
+    split_masks,
     split_tiles,
     spread_threads,
     stream_k,
@@ -78,6 +79,7 @@ PIPELINE = tuple(
         split_tiles,
         resolve_views,
         fit_stages,
+        split_masks,
         delay_reductions,
         separate_accesses,
         hoist_first_values,
@@ -113,6 +115,8 @@ def lower(program: Program, target: str, after: str | None = None) -> ast.Module
     facts.swapped = []
     facts.rotated = []
     facts.unrotated = []
+    facts.split = []
+    facts.unsplit = []
     facts.transposed_sums = set()
     facts.patch_kinds = patch_kinds()
     forget(facts)

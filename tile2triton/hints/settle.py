@@ -131,6 +131,12 @@ def _set_schedule(kernels: list[ast.FunctionDef], facts: Facts, schedule: Schedu
         elif field == "stream":
             construct = f"T.stream_k({schedule.stream or ''})"
             note(facts, node, construct, "native", _FOLLOWED[field])
+        elif field == "split_masks":
+            if schedule.split_masks:
+                how, detail = _split_masks(facts)
+                note(facts, node, "T.split_masks()", how, detail)
+            else:
+                note(facts, node, "T.split_masks(False)", "native", "loops with masks stay whole")
         elif field in _FOLLOWED:
             said = getattr(schedule, field)
             value = said[part] if part else said
@@ -186,6 +192,16 @@ def _rotate(facts: Facts) -> tuple[str, str]:
         loops = ", ".join(f"`{one}`" for one in dict.fromkeys(facts.rotated))
         return "native", f"the loop over {loops} ends each turn in the next one"
     return "none", "; ".join(facts.unrotated) or "no loop has products"
+
+
+def _split_masks(facts: Facts) -> tuple[str, str]:
+    """What became of loops that are to be split by their masks."""
+    if facts.split:
+        loops = ", ".join(f"`{one}`" for one in dict.fromkeys(facts.split))
+        return "native", f"turns of the loop over {loops} in which masks hide nothing have none"
+    if facts.stored:
+        return "none", "a program on whole operands has loops without masks from the start"
+    return "none", "; ".join(facts.unsplit) or "no loop has a mask that some turns could go without"
 
 
 def _settle_request(

@@ -71,6 +71,14 @@ GROUPS = (
                 ),
             ),
             HintRow(
+                written="`T.split_masks()` above a kernel",
+                targets="all",
+                becomes=(
+                    "the turns of a loop in which its masks hide nothing are a loop of their own, "
+                    "without masks; with `T.Kernel`"
+                ),
+            ),
+            HintRow(
                 written="`T.ctas(2)` above a kernel",
                 targets="sm_90, sm_100",
                 becomes=(

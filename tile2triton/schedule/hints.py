@@ -73,6 +73,13 @@ def warp_specialize(consumers: Any = 2) -> Any:
     """
 
 
+def split_masks(wanted: Any = True) -> Any:
+    """The turns of a loop in which masks hide nothing are a loop of their own, without masks.
+
+    Both take code. `T.split_masks(False)` leaves one loop, as where nothing is said.
+    """
+
+
 def split(axis: Any, parts: Any = None) -> Any:
     """The extent `axis`, over which a loop sums, is shared out to `parts` programs.
 
@@ -241,6 +248,15 @@ def _read_warp_specialize(consumers: Any = 2) -> dict[str, Any]:
     return {"consumers": number}
 
 
+def _read_split_masks(wanted: Any = True) -> dict[str, Any]:
+    if not isinstance(wanted, bool):
+        raise WrongHintError(
+            f"loops are split, or they are not, {wanted!r} is neither",
+            "write T.split_masks() or T.split_masks(False)",
+        )
+    return {"split_masks": wanted}
+
+
 def _read_split(axis: Any, parts: Any = None) -> dict[str, Any]:
     if parts is None:
         axis, parts = "", axis
@@ -369,6 +385,12 @@ HINTS = (
         _read_warp_specialize,
         operands="a kernel of Gluon with a producer and consumers, on sm_90",
         kernels="a kernel of Gluon with a producer and consumers, on sm_90",
+    ),
+    Hint(
+        split_masks,
+        _read_split_masks,
+        operands="loops of their own for turns in which masks hide nothing, in any case",
+        kernels="loops of their own for turns in which masks hide nothing",
     ),
     Hint(
         split,

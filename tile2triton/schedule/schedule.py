@@ -18,7 +18,15 @@ from tile2triton.targets import BY_NAME as TARGETS
 # Where a function that is not yet a kernel keeps what is said of it.
 _ATTRIBUTE = "__tile2triton_schedule__"
 # Annotations that a file gives as `true`.
-_SWITCHES = ("recompute", "persistent", "stream_k", "swap_ab", "rotate", "direct_to_lds")
+_SWITCHES = (
+    "recompute",
+    "persistent",
+    "stream_k",
+    "swap_ab",
+    "rotate",
+    "split_masks",
+    "direct_to_lds",
+)
 
 
 class Schedule:

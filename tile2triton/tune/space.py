@@ -204,6 +204,8 @@ def _choices(subject: Subject, kernel: CompiledKernel, program: Program) -> Iter
         yield from _acting(subject, kernel, "swap_ab", (True,))
     if not said.rotate:
         yield from _acting(subject, kernel, "rotate", (True,))
+    if said.split_masks is None:
+        yield from _acting(subject, kernel, "split_masks", (True,))
     if said.consumers is None and subject.target == "cuda:90":
         yield from _acting(subject, kernel, "warp_specialize", (2, 3))
     if not said.splits:
