@@ -157,8 +157,9 @@ class CompiledKernel(TileLangKernel):
             return follower.load(self)
         from tile2triton.runtime import load
 
-        is_gluon = any(one.language == "gluon" for one in self.lowered_facts.launches)
-        return load(self.triton_source, self.name, self.plain_source if is_gluon else None)
+        if any(one.language == "gluon" for one in self.lowered_facts.launches):
+            return load(self.triton_source, self.name, self.plain_source)
+        return load(self.triton_source, self.name)
 
     def _lowered(self, facts: Facts, target: str, after: str | None = None) -> ast.Module:
         try:
