@@ -22,6 +22,7 @@ from benchmarks.handwritten import attention_pointers as with_pointers
 from benchmarks.tilelang_port import tilelang_version
 from tests.kernels.flash_attention import flash_attention
 from tests.kernels.flash_attention_overlapped import flash_attention_overlapped
+from tests.kernels.flash_attention_simple import flash_attention_simple
 from tests.kernels.gqa_attention import gqa_attention
 from tests.kernels.whole_operands import attention
 
@@ -29,6 +30,10 @@ TOKENS = 16384
 HIDDEN = 2048
 BLOCKS = tuple(as_tile_program(config) for config in by_hand.CONFIGS)
 ROTATED = tuple({**config, "rotate": True} for config in BLOCKS)
+# One loop in the program, with masks in each turn of it or only where they hide something.
+SPLIT = tuple(
+    {**config, "split_masks": True, **more} for config in BLOCKS for more in ({}, {"rotate": True})
+)
 # Consumers of one producer, in Gluon; each has rows of its own.
 CONSUMERS = tuple(
     {
@@ -113,6 +118,18 @@ def attention_workload(dim: int, seq_len: int, is_causal: bool, layout: str) -> 
                 "tile2triton",
                 partial(tile_program, flash_attention),
                 CONSUMERS,
+            ),
+            Contestant(
+                "tile2triton single loop",
+                "tile2triton",
+                partial(tile_program, flash_attention_simple),
+                BLOCKS,
+            ),
+            Contestant(
+                "tile2triton single loop, split",
+                "tile2triton",
+                partial(tile_program, flash_attention_simple),
+                SPLIT,
             ),
             Contestant(
                 "tile2triton overlapped",
