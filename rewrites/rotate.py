@@ -53,7 +53,7 @@ from rewrites.facts import Facts, is_specialized
 from rewrites.nodes import Comment
 from rewrites.quote import copy_tree, expr, name, place, stmts, substituted
 from rewrites.ranges import Range, range_of
-from rewrites.tree import blocks_of, kernels_of, walk
+from rewrites.tree import blocks_of, kernels_of, names_in, walk
 from rewrites.turns import Turn, TurnError, turn_of
 
 FIRST = "The first turn: each later one begins with its products, and ends the one before."
@@ -127,6 +127,7 @@ class _Rotation:
                 raise TurnError("it goes on where a loop before it stopped")
             self.require_registers(turn)
             self.require_halves(turn)
+            self.require_places(turn)
         except TurnError as error:
             self.facts.unrotated.append(f"the loop over `{ast.unparse(loop.target)}`: {error}")
             return [loop]
@@ -155,6 +156,20 @@ class _Rotation:
             is_wide = tile is not None and tile.rank > 1 and bits(tile.dtype) != 16
             if self.facts.target == "cuda:90" and step.is_load and is_wide:
                 raise TurnError(f"wgmma does not read `{step.target}` as it lies in memory")
+
+    def require_places(self, turn: Turn) -> None:
+        """Numbers that are known when a kernel is compiled stand for the variable in places only.
+
+        Elsewhere they would be of another type, and divided another way, than what counts turns.
+        """
+        known = {*self.facts.constants, "tl"}
+        ends = ((turn.start, [*turn.leading, *turn.rest]), (turn.stop, [*turn.again, *turn.end]))
+        for bound, places in ends:
+            for at in places if names_in(bound) <= known else ():
+                value = turn.steps[at].value
+                if not _is_place(value, turn.variable, self.facts):
+                    said = ast.unparse(value).partition("\n")[0]
+                    raise TurnError(f"`{turn.variable}` is more than a place in `{said}`")
 
     def rotated(self, turn: Turn) -> list[ast.stmt]:
         new = {one: self.names.fresh(f"{one}_before") for one in turn.overwritten}
@@ -248,6 +263,41 @@ def _has_products(loop: ast.For) -> bool:
         if isinstance(statement, ast.Assign)
         for node in walk(statement)
     )
+
+
+def _is_place(tree: ast.expr, variable: str, facts: Facts) -> bool:
+    """Whether a variable is only added to and multiplied by numbers, to tell where tiles are."""
+
+    def is_fine(part: ast.expr) -> bool:
+        return _is_place(part, variable, facts)
+
+    if variable not in names_in(tree):
+        return True
+    match tree:
+        case ast.Name():
+            return True
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult(), right=right):
+            others = [one for one in (left, right) if variable not in names_in(one)]
+            are_numbers = all(
+                ast.unparse(one).startswith("tl.arange(")
+                or (
+                    isinstance(one, (ast.Name, ast.Constant, ast.BinOp))
+                    and not names_in(one) & facts.tiles.keys()
+                )
+                for one in others
+            )
+            return are_numbers and is_fine(left) and is_fine(right)
+        case ast.List(elts=parts):
+            return all(map(is_fine, parts))
+        case ast.Call(func=ast.Attribute(attr="load"), args=args, keywords=words):
+            return all(map(is_fine, (*args, *(word.value for word in words))))
+        case ast.Compare(left=left, comparators=others):
+            return all(map(is_fine, (left, *others)))
+        case ast.Call(func=ast.Attribute(value=inner, attr="reshape"), args=args):
+            return is_fine(inner) and not any(variable in names_in(one) for one in args)
+        case ast.Subscript(value=inner):
+            return is_fine(inner)
+    return False
 
 
 def _simplified(tree: ast.expr, numbers: Set[str] = frozenset()) -> ast.expr:

@@ -115,6 +115,10 @@ def turn_of(loop: ast.For, after: list[ast.stmt], facts: Facts) -> Turn:
     _find_leading(turn)
     _find_carried(turn, facts)
     _require_order(turn)
+    written = {step.target for step in turn.steps}
+    changed = written & (names_in(turn.start) | names_in(turn.stop))
+    if changed:
+        raise TurnError(f"how far it goes depends on `{min(changed)}`, which it sets")
     for one in turn.overwritten:
         if is_read_first(after, one):
             raise TurnError(f"`{one}` is read after the loop")
@@ -274,6 +278,10 @@ def _require_order(turn: Turn) -> None:
     clash = {steps[at].target for at in turn.leading} & {steps[at].target for at in turn.end}
     if clash:
         raise TurnError(f"`{min(clash)}` is set at both ends of a turn")
+    for at in turn.end:
+        later = {steps[one].target for one in turn.rest if one > at}
+        if steps[at].target in later:
+            raise TurnError(f"`{steps[at].target}` is set again behind the last product")
 
 
 def is_read_first(body: list[ast.stmt], one: str) -> bool:
