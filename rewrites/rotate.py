@@ -165,11 +165,16 @@ class _Rotation:
         known = {*self.facts.constants, "tl"}
         ends = ((turn.start, [*turn.leading, *turn.rest]), (turn.stop, [*turn.again, *turn.end]))
         for bound, places in ends:
-            for at in places if names_in(bound) <= known else ():
-                value = turn.steps[at].value
-                if not _is_place(value, turn.variable, self.facts):
-                    said = ast.unparse(value).partition("\n")[0]
-                    raise TurnError(f"`{turn.variable}` is more than a place in `{said}`")
+            numbers = {turn.variable}
+            for at in sorted(places) if names_in(bound) <= known else ():
+                step = turn.steps[at]
+                for one in sorted(numbers & step.reads):
+                    if not _is_place(step.value, one, self.facts):
+                        said = ast.unparse(step.value).partition("\n")[0]
+                        raise TurnError(f"`{one}` is more than a place in `{said}`")
+                is_tile = step.target in self.facts.tiles or "tl.arange(" in ast.unparse(step.value)
+                if numbers & step.reads and not is_tile:
+                    numbers.add(step.target)
 
     def rotated(self, turn: Turn) -> list[ast.stmt]:
         new = {one: self.names.fresh(f"{one}_before") for one in turn.overwritten}

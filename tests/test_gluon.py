@@ -203,11 +203,13 @@ def test_what_has_no_form_in_gluon_stays_in_triton() -> None:
     sizes = {"M": 256, "N": 256, "K": 256}
     product = gemm.scheduled(specialised())
     assert "four warps" in reason(transpile(product, threads=64, target=TARGET, **sizes))
-    pointers = transpile(product, target=TARGET, M=256, N=250, K=256)
+    small = {"block_M": 64, "block_N": 128, "threads": 128}
+    pointers = transpile(product, target=TARGET, M=256, N=250, K=256, **small)
     assert "pointers load `B_shared` in a loop" in reason(pointers)
-    wide = transpile(product, target=TARGET, dtype="float8_e4m3fn", **sizes)
+    wide = transpile(product, target=TARGET, dtype="float8_e4m3fn", **small, **sizes)
     assert "`A_shared` has elements of 8 bits" in reason(wide)
-    large = transpile(product, target=TARGET, out_dtype="float32", num_stages=4, **sizes)
+    options = {**small, **sizes, "num_stages": 8}
+    large = transpile(product, target=TARGET, out_dtype="float32", **options)
     assert "bytes of shared memory, of which there are 232448" in reason(large)
     for target in ("cuda:80", "cuda:100", "hip:gfx942"):
         assert "Hopper" in reason(transpile(product, target=target, **sizes))

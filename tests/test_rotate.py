@@ -187,3 +187,65 @@ def test_kernels_without_two_products_say_so() -> None:
     wide = flash_attention.scheduled(ROTATED)
     kernel = transpile(wide, 1, 2, 256, 64, dtype="float32", target="cuda:90", block_N=32)
     assert why_not(kernel).endswith("wgmma does not read `K_shared` as it lies in memory")
+
+
+@tile2triton.kernel
+@T.rotate()
+def uneven(Q, K, V, W, form):
+    """`chained` over blocks of other numbers, weights or ends."""
+    N = T.const("N")
+    Q: T.Tensor((64, 64), T.float16)
+    K: T.Tensor((N * 64, 64), T.float16)
+    V: T.Tensor((N * 64, 64), T.float16)
+    W: T.Tensor((64, 64), T.float32)
+    with T.Kernel(1, threads=128):
+        q = T.alloc_shared((64, 64), T.float16)
+        k = T.alloc_shared((64, 64), T.float16)
+        v = T.alloc_shared((64, 64), T.float16)
+        s = T.alloc_fragment((64, 64), T.float32)
+        w = T.alloc_fragment((64, 64), T.float16)
+        acc = T.alloc_fragment((64, 64), T.float32)
+        left = T.alloc_var(T.int32, N)
+        T.copy(Q, q)
+        T.clear(acc)
+        for n in T.serial(left if form == "bounds" else N):
+            T.copy(K[n * 64, 0], k)
+            T.gemm(q, k, s, transpose_B=True, clear_accum=True)
+            for i, j in T.Parallel(64, 64):
+                s[i, j] = T.max(s[i, j], 0) * ((n - 7) // 2 if form == "weights" else 1)
+            T.copy(s, w)
+            T.copy(V[n * 64, 0], v)
+            T.gemm(w, v, acc)
+            if form == "bounds":
+                left = left - 1
+            if form == "again":
+                for i, j in T.Parallel(64, 64):
+                    acc[i, j] *= 0.5
+        T.copy(acc, W)
+
+
+@pytest.mark.usefixtures("poisoned")
+@pytest.mark.parametrize(
+    ("form", "reason"),
+    [
+        ("bounds", "how far it goes depends on `left`, which it sets"),
+        ("weights", "is more than a place in `tl.maximum(s, 0.0) * "),
+        ("again", "`acc` is not added to a sum"),
+    ],
+)
+@pytest.mark.parametrize("target", ["cuda:80", "cuda:90"])
+def test_loops_that_would_be_wrong_stay_as_they_are(
+    form: str, reason: str, target: str, device: str
+) -> None:
+    kernel = transpile(uneven, N=4, form=form, target=target)
+    assert reason in why_not(kernel)
+    q, k, v = (torch.randn(n, 64, dtype=torch.float16, device=device) for n in (64, 256, 256))
+    result = torch.empty(64, 64, device=device)
+    transpile(uneven, N=4, form=form)(q, k, v, result)
+    blocks = [(q.double() @ one.double().T).relu() for one in k.split(64)]
+    expected = torch.zeros(64, 64, dtype=torch.float64, device=device)
+    for n, (weights, value) in enumerate(zip(blocks, v.split(64), strict=True)):
+        factor = (n - 7) // 2 if form == "weights" else 1
+        expected += (weights * factor).half().double() @ value.double()
+        expected *= 0.5 if form == "again" else 1
+    assert (result - expected).norm() <= 2e-3 * expected.norm()

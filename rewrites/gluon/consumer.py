@@ -1,7 +1,7 @@
 """What consumers do: wait for tiles, multiply, compute beside products in flight, and store."""
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 
 from rewrites.gluon.errors import UnsuitedError
@@ -35,6 +35,8 @@ class Consumer:
 
     def __post_init__(self) -> None:
         self.body = self.parts.consumed
+        kept = set().union(*map(names_in, self.chain.bounds))
+        self.places = _only_places(self.body, kept, self.parts.rings.keys())
         self.sums: dict[str, ast.expr] = {}
         self.layouts = Layouts(self.body, self._products())
         # Tiles in rings that no product has read yet.
@@ -51,7 +53,9 @@ class Consumer:
                     if tile.shape[0] < 16 * self.parts.warps or tile.dtype != "float32":
                         raise UnsuitedError(f"`{target}` is no product of {self.parts.warps} warps")
                     columns = tile.shape[1]
-                    names[target] = by_columns.setdefault(columns, f"{target}_layout")
+                    if columns not in by_columns:
+                        by_columns[columns] = self.parts.names.fresh(f"{target}_layout")
+                    names[target] = by_columns[columns]
                     self.sums[names[target]] = tile.trees[1]
         return names
 
@@ -99,6 +103,8 @@ class Consumer:
                 load = load_of(statement)
                 if load is not None:
                     return self.load(load, statement)
+                if target in self.places:
+                    return []
                 if is_dot(value):
                     return self.product(target, value, statement)
                 made = self.finished(reads(statement), statement)
@@ -291,6 +297,26 @@ class Consumer:
             case _:
                 raise UnsuitedError(f"`{ast.unparse(call)}` has no form here")
         return [place(one, statement) for one in made]
+
+
+def _only_places(body: list[ast.stmt], kept: set[str], rings: Set[str]) -> set[str]:
+    """The names that only say where the tiles of rings are loaded, which the producer does."""
+    found: set[str] = set()
+    while True:
+        read, made = set(kept), set()
+        for one in every(body):
+            load = load_of(one)
+            match one:
+                case ast.For(iter=ast.expr() as header) | ast.If(test=header):
+                    read |= names_in(header)
+                case ast.Assign(targets=[target], value=value) if load is None:
+                    made |= names_in(target)
+                    read |= set() if names_in(target) <= found else names_in(value)
+                case _ if load is None or load.name not in rings:
+                    read |= reads(one)
+        if made - read == found:
+            return found
+        found = made - read
 
 
 def _has_product_loop(statement: ast.stmt) -> bool:

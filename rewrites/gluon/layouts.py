@@ -163,6 +163,8 @@ class Layouts:
                 ELEMENTWISE
             ):
                 args, words = tree.args, tree.keywords
+                if not _is_tl(owner) and function == "load":
+                    raise UnsuitedError(f"`{ast.unparse(tree)}` is loaded within an expression")
                 if not _is_tl(owner):
                     method = ast.Attribute(self.placed(owner, wanted), function, ast.Load())
                     return ast.Call(method, _plain(args), _plain_words(words))

@@ -16,10 +16,15 @@ from rewrites.gluon.rings import (
     is_product_loop,
     load_of,
     loads_of,
-    reads,
 )
 from rewrites.ranges import range_of
 from rewrites.tree import names_in, walk
+
+# The names of an emitted module.
+MODULE = set(
+    "gluon gl mbarrier tma load_tile store_tile fence_async_shared warpgroup_mma "
+    "warpgroup_mma_wait swizzle2d".split()
+)
 
 
 @dataclass
@@ -91,19 +96,25 @@ def parts_of(
 ) -> Parts:
     """The parts of a kernel. Raises UnsuitedError."""
     names = Names.of(kernel, facts)
-    names.used |= {"gluon", "gl", "mbarrier", "tma", "part", "slot", "load_tile", "store_tile"}
-    names.used |= {"fence_async_shared", "warpgroup_mma", "warpgroup_mma_wait", "swizzle2d"}
+    taken = names.used & MODULE
+    if taken:
+        raise UnsuitedError(f"`{min(taken)}` is a name of what its module imports")
+    names.used |= MODULE
     parts = Parts(kernel, launch, facts, consumers, names, consumed)
     if launch.num_warps % 4:
         raise UnsuitedError("wgmma takes four warps")
     parts.loops = [one for one in kernel.body if isinstance(one, ast.For) and is_product_loop(one)]
     if not parts.loops:
         raise UnsuitedError("no loop of the kernel has products")
+    _require_flat(parts)
     _require_no_updates(parts)
+    if launch.options.get("num_ctas", 1) > 1:
+        raise UnsuitedError("a cluster of programs has no producer here")
     if consumers > 1:
         _choose_axis(parts)
-        parts.extent = _extent(parts)
     _find_rings(parts)
+    if consumers > 1:
+        parts.extent = _extent(parts)
     return parts
 
 
@@ -207,25 +218,39 @@ def _elements(parts: Parts, load: Load) -> int:
 
 def _find_rings(parts: Parts) -> None:
     """Tiles that loops load by TMA are rings; those that are loaded before or after, are not."""
-    in_loops = {one.name: one for loop in parts.loops for one in loads_of(loop.body)}
-    for load in in_loops.values():
-        descriptor = parts.descriptors.get(load.descriptor)
+    in_loops: dict[str, Load] = {}
+    for loop in parts.loops:
+        loads = loads_of(loop.body)
+        for one in loads:
+            in_loops.setdefault(one.name, one)
+        if len({one.name for one in loads}) < len(loads):
+            raise UnsuitedError("a loop loads a tile twice in a turn")
+    for one in in_loops.values():
+        descriptor = parts.descriptors.get(one.descriptor)
         if descriptor is None:
-            raise UnsuitedError(f"`{load.descriptor}` is no descriptor that the launcher makes")
-        depends = _depends(load.coordinates, parts.dependent)
-        parts.rings[load.name] = Ring(load, descriptor, not depends)
+            raise UnsuitedError(f"`{one.descriptor}` is no descriptor that the launcher makes")
+        depends = _depends(one.coordinates, parts.dependent)
+        parts.rings[one.name] = Ring(one, descriptor, not depends)
     if not parts.rings:
         raise UnsuitedError("no tile is loaded by TMA in a loop")
     statements = list(every(parts.kernel.body))
-    for load in loads_of(statements):
+    inside = {id(one) for loop in parts.loops for one in loop.body}
+    for statement in statements:
+        load = load_of(statement)
+        if load is None:
+            continue
+        _require_type(parts, load)
         if load.name not in parts.rings:
             parts.once[load.name] = load
+        elif id(statement) not in inside:
+            raise UnsuitedError(f"`{load.name}` is loaded in a loop and outside of it")
     for statement in statements:
         _require_products_only(parts, statement)
         _require_readable(parts, statement)
+    wide = _wide(parts)
     for loop in parts.loops:
         for statement in loop.body:
-            _require_no_tiles_by_pointers(parts, statement)
+            _require_no_tiles_by_pointers(parts, statement, wide)
 
 
 def _require_readable(parts: Parts, statement: ast.stmt) -> None:
@@ -240,20 +265,60 @@ def _require_readable(parts: Parts, statement: ast.stmt) -> None:
                     raise UnsuitedError(f"`{one[0]}` has elements of {bits(tile.dtype)} bits")
 
 
-def _require_no_tiles_by_pointers(parts: Parts, statement: ast.stmt) -> None:
+def _wide(parts: Parts) -> set[str]:
+    """The names of what is no number."""
+    made = {
+        one.id
+        for statement in every(parts.kernel.body)
+        if isinstance(statement, ast.Assign) and "tl.arange(" in ast.unparse(statement.value)
+        for target in statement.targets
+        for one in walk(target)
+        if isinstance(one, ast.Name)
+    }
+    return dependents(parts.kernel.body, {*made, *parts.facts.tiles})
+
+
+def _require_no_tiles_by_pointers(parts: Parts, statement: ast.stmt, wide: set[str]) -> None:
     """Loops load whole tiles by TMA: by pointers they would come late, and as products lie."""
     match statement:
         case ast.Assign(targets=[ast.Name(id=target)], value=value) if load_of(statement) is None:
             tile = parts.facts.tiles.get(target)
-            calls = (ast.unparse(one.func) for one in walk(value) if isinstance(one, ast.Call))
-            if "tl.load" in calls and (tile is None or tile.rank > 1):
+            calls = {ast.unparse(one.func) for one in walk(value) if isinstance(one, ast.Call)}
+            is_row = tile is not None and tile.rank == 1
+            if "tl.load" in calls and target in wide and not is_row:
                 raise UnsuitedError(f"pointers load `{target}` in a loop")
 
 
 def _require_products_only(parts: Parts, statement: ast.stmt) -> None:
     """Tiles in shared memory are read by products, and by nothing else."""
     match statement:
-        case ast.Assign(value=value) if not is_dot(value):
-            loaded = {one for one in reads(statement) if parts.is_loaded(one)}
-            if loaded and load_of(statement) is None:
+        case ast.Assign(value=value) if is_dot(value) or load_of(statement) is not None:
+            return
+        case ast.Assign() | ast.Expr():
+            loaded = {one for one in names_in(statement) if parts.is_loaded(one)}
+            if loaded:
                 raise UnsuitedError(f"`{min(loaded)}` is read by more than products")
+
+
+def _require_type(parts: Parts, load: Load) -> None:
+    """TMA converts nothing on the way."""
+    tile = parts.facts.tiles.get(load.name)
+    if load.descriptor not in parts.descriptors:
+        raise UnsuitedError(f"`{load.descriptor}` is no descriptor that the launcher makes")
+    kind = parts.dtype(load.descriptor)
+    if tile is not None and tile.dtype != kind:
+        raise UnsuitedError(f"`{load.name}` is no tile of {kind}")
+
+
+def _require_flat(parts: Parts) -> None:
+    """Loops with products stand right in the kernel, and have neither loops nor branches inside."""
+    for statement in parts.kernel.body:
+        inner = every([statement])
+        next(inner)
+        for one in inner if not isinstance(statement, ast.For) or statement in parts.loops else ():
+            if isinstance(one, (ast.For, ast.While, ast.If)):
+                raise UnsuitedError("a loop with products has loops or branches inside")
+        if isinstance(statement, (ast.While, ast.If)) or (
+            isinstance(statement, ast.For) and statement not in parts.loops
+        ):
+            raise UnsuitedError("it has loops without products, or branches")

@@ -9,6 +9,7 @@ from rewrites.environment import environment_of
 from rewrites.gluon.errors import UnsuitedError
 from rewrites.gluon.layouts import in_gluon
 from rewrites.gluon.parts import Parts
+from rewrites.gluon.rings import load_of
 from rewrites.gluon.turns_of_programs import bounds_of_programs
 from rewrites.quote import copy_tree, expr, literal, name, stmts, substituted
 from rewrites.tree import names_in
@@ -69,30 +70,21 @@ class Chain:
 
     def statements(self, needed: set[str], dependent: set[str]) -> list[ast.stmt]:
         """What sets these names, the `dependent` ones and the ends for each consumer."""
-        found = self._leading_to(set(needed) | dependent | set().union(*map(names_in, self.bounds)))
-        made: list[ast.stmt] = []
-        for one in found:
-            targets = names_in(one.targets[0])
-            if targets & self.parts.dependent:
-                for part in range(self.parts.consumers):
-                    copy = substituted(one, self.names_of(part))
-                    made += self.paired(one, copy, literal(part))
-            else:
-                copy = copy_tree(one)
-                copy.value = in_gluon(one.value)
-                made.append(copy)
-        return made
+        wanted = set(needed) | dependent | set().union(*map(names_in, self.bounds))
+        found = leading_to(self.parts.kernel.body, wanted)
+        return [made for one in found for made in self.copies(one)]
 
-    def _leading_to(self, names: set[str]) -> list[ast.Assign]:
-        """The statements of the kernel that lead to these names."""
-        found: list[ast.Assign] = []
-        wanted = set(names)
-        for statement in reversed(self.parts.kernel.body):
-            match statement:
-                case ast.Assign(targets=[target]) if names_in(target) & wanted:
-                    found.insert(0, statement)
-                    wanted |= names_in(statement.value)
-        return found
+    def copies(self, one: ast.Assign) -> list[ast.stmt]:
+        """A statement for all consumers, or for each of them where they differ."""
+        if names_in(one.targets[0]) & self.parts.dependent:
+            made: list[ast.stmt] = []
+            for part in range(self.parts.consumers):
+                copy = substituted(one, self.names_of(part))
+                made += self.paired(one, copy, literal(part))
+            return made
+        copy = copy_tree(one)
+        copy.value = in_gluon(one.value)
+        return [copy]
 
     def require_contiguous(self) -> None:
         """Let no loop start before the one in front of it: rings bring turns in their order."""
@@ -101,7 +93,7 @@ class Chain:
         names = set().union(*map(names_in, self.bounds))
         facts = self.parts.facts
         for start, *stops in bounds_of_programs(
-            self._leading_to(names),
+            leading_to(self.parts.kernel.body, names),
             self.bounds,
             facts.constants,
             self.parts.launch.grid,
@@ -159,6 +151,19 @@ class Chain:
 
     def _starts_apart(self) -> bool:
         return bool(names_in(self.bounds[0]) & self.parts.dependent)
+
+
+def leading_to(body: list[ast.stmt], names: set[str]) -> list[ast.Assign]:
+    """The statements of a block that lead to these names, other than loads by TMA."""
+    found: list[ast.Assign] = []
+    wanted = set(names)
+    for statement in reversed(body):
+        match statement:
+            case ast.Assign(targets=[target]) if names_in(target) & wanted:
+                if load_of(statement) is None:
+                    found.insert(0, statement)
+                    wanted |= names_in(statement.value)
+    return found
 
 
 def chain_of(parts: Parts) -> Chain:

@@ -4,6 +4,7 @@ import ast
 from dataclasses import dataclass
 
 from rewrites.facts import Descriptor
+from rewrites.gluon.layouts import in_gluon
 from rewrites.gluon.parts import Parts
 from rewrites.gluon.ranges import Chain
 from rewrites.gluon.rings import Load, Ring
@@ -19,7 +20,9 @@ class Sites:
     def __post_init__(self) -> None:
         fresh = self.parts.names.fresh
         self.names = self.parts.names
-        self.part = "part"
+        self.part = fresh("part")
+        self._slot = fresh("slot")
+        self._slots = {one: fresh(f"{one}_slot") for one in self.parts.rings}
         self.stages = fresh("stages")
         self._rings = {one: fresh(f"{one}_ring") for one in self.parts.rings}
         self._full = {one: fresh(f"{one}_full") for one in self._all()}
@@ -59,7 +62,7 @@ class Sites:
         return [*made, *stmts("turn += 1", turn=self.turn(load.name))]
 
     def slot_name(self, variable: str) -> str:
-        return f"{variable}_slot"
+        return self._slots[variable]
 
     def empty(self, variable: str) -> str:
         return f"{self._empty[variable]}.index({self.slot_name(variable)})"
@@ -101,7 +104,7 @@ class Sites:
         )
 
     def gluon_list(self, trees: tuple[ast.expr, ...]) -> ast.expr:
-        return ast.List([copy_tree(one) for one in trees], ast.Load())
+        return ast.List([in_gluon(one) for one in trees], ast.Load())
 
     def stored(self, owner: str, coordinates: ast.expr, value: ast.expr) -> list[ast.stmt]:
         """Store a tile from shared memory, and wait until it has been read."""
@@ -122,7 +125,7 @@ class Sites:
             view=view,
             value=value,
             desc=owner,
-            coordinates=coordinates,
+            coordinates=in_gluon(coordinates),
             memory=memory,
         )
 
@@ -206,7 +209,7 @@ class Sites:
             "mbarrier.wait(empty.index(slot), ((turn // stages) & 1) ^ 1)\n"
             "mbarrier.expect(full.index(slot), desc.block_type.nbytes)\n"
             "load_tile(desc, coordinates, full.index(slot), ring.index(slot))",
-            slot="slot",
+            slot=self._slot,
             where=slot,
             empty=self._empty[ring.name],
             turn=turn,

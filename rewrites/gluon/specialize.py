@@ -1,15 +1,14 @@
 """Kernels whose consumers compute while a producer loads: from Triton's language to Gluon."""
 
 import ast
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rewrites.dtypes import bits
 from rewrites.facts import Facts, Launch
 from rewrites.gluon.consumer import Consumer
 from rewrites.gluon.errors import UnsuitedError
-from rewrites.gluon.parts import Parts, parts_of
+from rewrites.gluon.limits import require_memory, require_registers
+from rewrites.gluon.parts import parts_of
 from rewrites.gluon.producer import produced
 from rewrites.gluon.ranges import chain_of
 from rewrites.gluon.sites import Sites
@@ -19,8 +18,6 @@ from rewrites.tree import names_in, walk
 
 # Registers of a thread: of consumers beside the first, and of the producer's one warp.
 CONSUMER_REGISTERS, PRODUCER_REGISTERS = 240, 24
-# What barriers take of shared memory, at most, and what the compiler does.
-BARRIERS = 1024
 
 
 @dataclass
@@ -42,7 +39,8 @@ def specialized(
     parts = parts_of(kernel, launch, facts, consumers, turned.body)
     chain = chain_of(parts)
     sites = Sites(parts)
-    _require_memory(parts)
+    require_memory(parts)
+    require_registers(parts)
     producer = produced(parts, sites, chain)
     consumer = Consumer(parts, sites, chain).written()
     stages = sites.stages
@@ -103,34 +101,6 @@ def _require_tried(kernel: ast.FunctionDef) -> None:
             called = ast.unparse(node.func)
             if called in ("tl.reduce", "tl.store") or called.startswith("libdevice."):
                 raise UnsuitedError(f"`{called}` is taken where T.warp_specialize asks for it only")
-
-
-def _require_memory(parts: Parts) -> None:
-    """Rings, tiles that are loaded once, and tiles on their way out."""
-    total = 0
-    for one, load in {
-        **parts.once,
-        **{key: ring.load for key, ring in parts.rings.items()},
-    }.items():
-        tile = parts.tile(one)
-        ring = parts.rings.get(one)
-        copies = parts.consumers if ring is None or not ring.is_shared else 1
-        stages = 1 if ring is None else parts.stages
-        total += copies * stages * math.prod(tile.shape) * bits(parts.dtype(load.descriptor)) // 8
-    for node in walk(parts.kernel):
-        match node:
-            case ast.Call(
-                func=ast.Attribute(value=ast.Name(id=owner), attr="store"),
-                args=[_, value],
-            ) if owner in parts.descriptors:
-                names = [one for one in names_in(value) if one in parts.facts.tiles]
-                size = max((math.prod(parts.facts.tiles[one].shape) for one in names), default=0)
-                total += parts.consumers * size * bits(parts.dtype(owner)) // 8
-    if total + BARRIERS > parts.facts.shared_memory:
-        raise UnsuitedError(
-            f"its tiles need {total} bytes of shared memory, of which there are "
-            f"{parts.facts.shared_memory}"
-        )
 
 
 def _function(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -130,6 +131,45 @@ class Memory:
 
 
 @dataclass
+class Pointer:
+    """A place in a tensor's elements, which lie in a row, or a tile of such places.
+
+    Without the elements, numbers that are loaded are small ones, other at other places.
+    """
+
+    elements: Any = None
+    offset: Any = 0
+
+    def __add__(self, other: Any) -> Pointer:
+        return Pointer(self.elements, self.offset + other)
+
+    def load(self, mask: Any = True, other: Any = 0, **hints: Any) -> Any:
+        if self.elements is not None and not isinstance(self.offset, Tile):
+            return self.elements[self.offset].item() if mask else other
+        if not isinstance(self.offset, Tile):
+            return (5 * self.offset + 3) % 8
+        if self.elements is None or self.offset.data is None:
+            return Tile()
+        places, inside = self._places(mask)
+        return Tile(np.where(inside, self.elements[places], _of(other)))
+
+    def store(self, value: Any, mask: Any = True) -> None:
+        if self.elements is None or _of(self.offset) is None:
+            return
+        places, inside = self._places(mask)
+        places, inside, values = np.broadcast_arrays(places, inside, _of(value))
+        self.elements[places[inside]] = values[inside]
+
+    def _places(self, mask: Any) -> tuple[Any, Any]:
+        inside = np.broadcast_to(_of(mask), np.shape(_of(self.offset)))
+        return np.where(inside, _of(self.offset), 0), inside
+
+
+def _of(value: Any) -> Any:
+    return value.data if isinstance(value, Tile) else value
+
+
+@dataclass
 class Descriptor:
     """A tensor in memory and the block that is loaded or stored at once."""
 
@@ -192,7 +232,7 @@ class Flights:
         while len(self.products) > pending:
             done = self.products.pop(0)
             for slot in done.slots:
-                slot.readers.remove(done)
+                slot.readers = [one for one in slot.readers if one is not done]
         waited = [Tile(one.data) if isinstance(one, Product) else one for one in deps]
         return waited[0] if len(waited) == 1 else tuple(waited)
 
@@ -206,7 +246,8 @@ def quotient(a: int, b: int) -> int:
 def elementwise(function: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
     """A function of tiles that is `plain` on numbers."""
 
-    def call(*values: Any) -> Any:
+    def call(*values: Any, **words: Any) -> Any:
+        values = (*values, *words.values())
         if any(isinstance(one, Tile) for one in values):
             return applied(function, *values)
         return plain(*values)
@@ -219,3 +260,27 @@ def reduction(function: Callable[..., Any]) -> Callable[..., Any]:
         return applied(lambda data: function(data, axis=axis), tile)
 
     return call
+
+
+# Functions of tiles and numbers, element by element, by Gluon's names.
+ELEMENTWISE = {
+    "abs": elementwise(np.abs, abs),
+    "ceil": elementwise(np.ceil, math.ceil),
+    "clamp": elementwise(np.clip, lambda x, low, high: min(max(x, low), high)),
+    "cos": elementwise(np.cos, math.cos),
+    "div_rn": elementwise(np.divide, operator.truediv),
+    "erf": elementwise(np.vectorize(math.erf, otypes=[np.float32]), math.erf),
+    "exp": elementwise(np.exp, math.exp),
+    "exp2": elementwise(np.exp2, lambda x: 2.0**x),
+    "floor": elementwise(np.floor, math.floor),
+    "fma": elementwise(lambda a, b, c: a * b + c, lambda a, b, c: a * b + c),
+    "log": elementwise(np.log, math.log),
+    "log2": elementwise(np.log2, math.log2),
+    "rsqrt": elementwise(lambda x: 1 / np.sqrt(x), lambda x: 1 / math.sqrt(x)),
+    "sin": elementwise(np.sin, math.sin),
+    "sqrt": elementwise(np.sqrt, math.sqrt),
+    "umulhi": elementwise(
+        lambda a, b: (a.astype(np.uint64) * b) >> np.uint64(32), lambda a, b: (a * b) >> 32
+    ),
+    "where": elementwise(np.where, lambda test, a, b: a if test else b),
+}

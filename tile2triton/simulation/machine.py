@@ -25,39 +25,40 @@ class Machine:
     def __init__(self, most_steps: int = 20_000) -> None:
         self.most_steps = most_steps
         self.steps = 0
-        self.turn = threading.Condition()
         self.running: int | None = None
         self.waiting: dict[int, tuple[Callable[[], bool], str]] = {}
         self.alive: list[int] = []
         self.failure: BaseException | None = None
+        # Each is held until its partition has the turn.
+        self.turns: list[threading.Lock] = []
 
     def run(self, partitions: Sequence[Callable[[], None]]) -> None:
         """Run partitions to their ends."""
         self.alive = list(range(len(partitions)))
+        self.turns = [threading.Lock() for _ in partitions]
+        for turn in self.turns:
+            turn.acquire()
         threads = [
             threading.Thread(target=self._partition, args=(at, body), daemon=True)
             for at, body in enumerate(partitions)
         ]
         for thread in threads:
             thread.start()
-        with self.turn:
-            self._pass_on()
+        self._pass_on()
         for thread in threads:
             thread.join()
         if self.failure is not None and not isinstance(self.failure, StoppedError):
             raise self.failure
 
     def _partition(self, at: int, body: Callable[[], None]) -> None:
-        with self.turn:
-            self.turn.wait_for(lambda: self.running == at or self.failure is not None)
+        self.turns[at].acquire()
         try:
             if self.failure is None:
                 body()
         except BaseException as error:
             self.failure = self.failure or error
-        with self.turn:
-            self.alive.remove(at)
-            self._pass_on()
+        self.alive.remove(at)
+        self._pass_on()
 
     def wait(self, is_over: Callable[[], bool], said: str) -> None:
         """Let others run until something is so."""
@@ -66,13 +67,12 @@ class Machine:
             raise StoppedError
         if is_over():
             return
-        with self.turn:
-            at = self.running
-            assert at is not None
-            self.waiting[at] = is_over, said
-            self._pass_on()
-            self.turn.wait_for(lambda: self.running == at or self.failure is not None)
-            self.waiting.pop(at, None)
+        at = self.running
+        assert at is not None
+        self.waiting[at] = is_over, said
+        self._pass_on()
+        self.turns[at].acquire()
+        self.waiting.pop(at, None)
         if self.failure is not None:
             raise StoppedError
 
@@ -82,17 +82,23 @@ class Machine:
         self.wait(lambda: next(asked) > 0, "")
 
     def _pass_on(self) -> None:
-        """Give the turn to a partition that can go on."""
-        for at in self.alive:
-            if at not in self.waiting or self.waiting[at][0]():
-                self.running = at
-                self.turn.notify_all()
-                return
-        if self.alive and self.failure is None:
+        """Give the turn to a partition that can go on, or to each to end where none can."""
+        if self.alive and self.failure is None and not self._next():
             said = "; ".join(said for _, said in self.waiting.values())
             self.failure = ProtocolError(f"all partitions wait: {said}")
-        self.running = None
-        self.turn.notify_all()
+        if self.alive and self.failure is not None:
+            self._give(self.alive[0])
+
+    def _next(self) -> bool:
+        for at in self.alive:
+            if at not in self.waiting or self.waiting[at][0]():
+                self._give(at)
+                return True
+        return False
+
+    def _give(self, at: int) -> None:
+        self.running = at
+        self.turns[at].release()
 
 
 @dataclass

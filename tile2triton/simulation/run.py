@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import math
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, SimpleNamespace
 from typing import Any
@@ -13,9 +12,11 @@ import numpy as np
 
 from rewrites.quote import copy_tree
 from tile2triton.simulation.language import (
+    ELEMENTWISE,
     TYPES,
     Flights,
     Memory,
+    Pointer,
     Tile,
     View,
     elementwise,
@@ -43,8 +44,9 @@ def simulate(
 ) -> None:
     """Run one program of a grid, of `prepared` functions. Raises ProtocolError for what goes wrong.
 
-    `arguments` are numbers, and `Descriptor`s; without `computes` only loads, waits and products
-    are followed. An eager producer fills a slot as soon as it may, a lazy one as late as it can.
+    `arguments` are numbers, `Descriptor`s and `Pointer`s; without `computes` only loads, waits and
+    products are followed. An eager producer fills a slot as soon as it may, a lazy one as late as
+    it can.
     """
     machine = Machine(most_steps)
     partitions: list[Callable[[], None]] = []
@@ -131,26 +133,18 @@ def _scope(
 
     gl = SimpleNamespace(
         **TYPES,
+        **ELEMENTWISE,
         constexpr=None,
         arange=lambda low, high, layout=None: made(np.arange(low, high, dtype=np.int32)),
         zeros=lambda shape, kind, layout=None: made(np.zeros(tuple(shape), kind)),
         full=lambda shape, value, kind, layout=None: made(np.full(tuple(shape), value, kind)),
         zeros_like=lambda tile: applied_zero(tile),
-        load=_loaded,
-        store=_stored,
+        load=Pointer.load,
+        store=Pointer.store,
         cdiv=lambda a, b: -(-a // b),
         maximum=_extreme(elementwise(np.fmax, max), elementwise(np.maximum, max)),
         minimum=_extreme(elementwise(np.fmin, min), elementwise(np.minimum, min)),
         reduce=_reduced,
-        where=elementwise(np.where, lambda test, a, b: a if test else b),
-        exp=elementwise(np.exp, math.exp),
-        exp2=elementwise(np.exp2, lambda x: 2.0**x),
-        log=elementwise(np.log, math.log),
-        log2=elementwise(np.log2, math.log2),
-        sqrt=elementwise(np.sqrt, math.sqrt),
-        rsqrt=elementwise(lambda x: 1 / np.sqrt(x), lambda x: 1 / math.sqrt(x)),
-        abs=elementwise(np.abs, abs),
-        fma=elementwise(lambda a, b, c: a * b + c, lambda a, b, c: a * b + c),
         max=reduction(np.max),
         min=reduction(np.min),
         sum=reduction(np.sum),
@@ -170,7 +164,7 @@ def _scope(
     return {
         "gl": gl,
         "tl": SimpleNamespace(PropagateNan=SimpleNamespace(ALL=True)),
-        "libdevice": SimpleNamespace(tanh=elementwise(np.tanh, math.tanh)),
+        "libdevice": Libdevice(computes),
         "mbarrier": SimpleNamespace(
             MBarrierLayout=lambda: "barriers",
             init=lambda barrier, count: barrier.init(count),
@@ -191,6 +185,19 @@ def _scope(
     }
 
 
+class Libdevice:
+    """Functions of the device that NumPy has; of others nothing is computed."""
+
+    def __init__(self, computes: bool) -> None:
+        self.computes = computes
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        function = getattr(np, name, None)
+        if self.computes and function is None:
+            raise ProtocolError(f"libdevice.{name} is not simulated")
+        return elementwise(function or np.zeros_like, function or (lambda *values: 0.0))
+
+
 def applied_zero(tile: Tile) -> Tile:
     return Tile(None if tile.data is None else np.zeros_like(tile.data))
 
@@ -205,17 +212,6 @@ def _reduced(tile: Tile, axis: int, combine: Callable[[Tile, Tile], Tile]) -> Ti
         return Tile()
     parts = np.moveaxis(tile.data, axis, 0)
     return functools.reduce(combine, map(Tile, parts))
-
-
-def _loaded(pointers: Tile, mask: Any = None, other: Any = None, **rest: Any) -> Tile:
-    if pointers.data is not None:
-        raise ProtocolError("what pointers load is not simulated")
-    return Tile()
-
-
-def _stored(pointers: Tile, value: Tile, mask: Any = None) -> None:
-    if value.data is not None:
-        raise ProtocolError("what is stored by pointers is not simulated")
 
 
 def _divided(a: Any, b: Any) -> Any:

@@ -1,0 +1,70 @@
+"""What a program of a chip has: shared memory for rings and tiles, registers for each consumer."""
+
+import ast
+import math
+
+from rewrites.dtypes import bits
+from rewrites.facts import Tile
+from rewrites.gluon.errors import UnsuitedError
+from rewrites.gluon.layouts import every
+from rewrites.gluon.parts import Parts
+from rewrites.gluon.rings import factors_of, is_dot
+from rewrites.tree import names_in, walk
+
+# What barriers take of shared memory, at most, and what the compiler does.
+BARRIERS = 1024
+# How many registers a thread has where this many warps consume, and what numbers and places take.
+REGISTERS = {8: 240, 12: 128, 16: 96}
+OTHERS = 30
+
+
+def require_memory(parts: Parts) -> None:
+    """Rings, tiles that are loaded once, and tiles on their way out. Raises UnsuitedError."""
+    total = 0
+    for one, load in {
+        **parts.once,
+        **{key: ring.load for key, ring in parts.rings.items()},
+    }.items():
+        tile = parts.tile(one)
+        ring = parts.rings.get(one)
+        copies = parts.consumers if ring is None or not ring.is_shared else 1
+        stages = 1 if ring is None else parts.stages
+        total += copies * stages * math.prod(tile.shape) * bits(parts.dtype(load.descriptor)) // 8
+    for node in walk(parts.kernel):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=owner), attr="store"),
+                args=[_, value],
+            ) if owner in parts.descriptors:
+                names = [one for one in names_in(value) if one in parts.facts.tiles]
+                size = max((math.prod(parts.facts.tiles[one].shape) for one in names), default=0)
+                total += parts.consumers * size * bits(parts.dtype(owner)) // 8
+    if total + BARRIERS > parts.facts.shared_memory:
+        raise UnsuitedError(
+            f"its tiles need {total} bytes of shared memory, of which there are "
+            f"{parts.facts.shared_memory}"
+        )
+
+
+def require_registers(parts: Parts) -> None:
+    """Sums, products, and factors that are computed. Raises UnsuitedError."""
+    warps = parts.consumers * parts.warps
+    given = next((count for most, count in REGISTERS.items() if warps <= most), None)
+    if given is None:
+        raise UnsuitedError(f"{warps} warps of consumers have too few registers for products")
+    tiles: dict[str, Tile] = {}
+    for statement in every(parts.consumed):
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=target)], value=ast.Call() as call) if is_dot(
+                call
+            ):
+                (first, _), _ = factors_of(call)
+                names = [target] if parts.is_loaded(first) else [target, first]
+                tiles |= {one: parts.tile(one) for one in names}
+    sizes = [math.prod(one.shape) * bits(one.dtype) for one in tiles.values()]
+    needed = sum(sizes) // 32 // (32 * parts.warps)
+    if needed > given - OTHERS:
+        raise UnsuitedError(
+            f"its products need {needed} registers of each thread, of which {warps} warps have "
+            f"{given} and need {OTHERS} for all else"
+        )

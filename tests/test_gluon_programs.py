@@ -1,0 +1,141 @@
+"""Programs that are right in Gluon, or are left in plain Triton with the reason."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from tests import gluon_programs as programs
+from tests import simulated
+from tests.gluon_programs import K, M, N
+from tests.kernels.flash_attention import flash_attention
+from tests.kernels.whole_operands import attention
+from tests.test_gluon import close, reason, specialised
+from tile2triton import CompiledKernel, compile_check, transpile
+
+TARGET = "cuda:90"
+
+
+def made(program: Any) -> CompiledKernel:
+    kernel = transpile(program, target=TARGET)
+    assert "gluon.jit" in kernel.triton_source
+    return kernel
+
+
+def inputs() -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.randn(M, K, dtype=torch.float16), torch.randn(K, N, dtype=torch.float16)
+
+
+@pytest.mark.parametrize("is_eager", [True, False])
+@pytest.mark.parametrize("program", ["names_of_gluon", "backwards", "with_erf"])
+def test_products(program: str, is_eager: bool) -> None:
+    a, b = inputs()
+    wanted = a.double() @ b.double()
+    if program == "with_erf":
+        wanted = torch.erf(wanted)
+    assert close(simulated.run(made(getattr(programs, program)), a, b, is_eager=is_eager), wanted)
+
+
+def summed(a: torch.Tensor, b: torch.Tensor, counts: list[int]) -> torch.Tensor:
+    """Each 64 rows of A @ B, over the first so many blocks of 64 columns."""
+    a, b = a.double(), b.double()
+    rows = (a[64 * at : 64 * (at + 1), : 64 * one] @ b[: 64 * one] for at, one in enumerate(counts))
+    return torch.cat(list(rows))
+
+
+@pytest.mark.parametrize("is_eager", [True, False])
+@pytest.mark.parametrize(
+    ("stop", "counts"),
+    [
+        (lambda by: by + 1, [1, 2, 3, 4]),
+        (lambda by: 5 - by, [5, 4, 3, 2]),
+        (lambda by: by % 3, [0, 1, 2, 0]),
+        (lambda by: by * 2 - 2, [0, 0, 2, 4]),
+    ],
+)
+def test_consumers_that_stop_at_different_turns(
+    stop: Callable[[Any], Any], counts: list[int], is_eager: bool
+) -> None:
+    """In any order, also before the first turn."""
+    a, b = inputs()
+    kernel = made(programs.ragged(stop))
+    assert close(simulated.run(kernel, a, b, is_eager=is_eager), summed(a, b, counts))
+
+
+@pytest.mark.parametrize("is_eager", [True, False])
+@pytest.mark.parametrize("counts", [[0, 5, 2, 1], [3, 3, 0, 0]])
+def test_numbers_of_turns_that_the_device_knows(counts: list[int], is_eager: bool) -> None:
+    a, b = inputs()
+    table = torch.tensor(counts, dtype=torch.int32)
+    found = simulated.run(made(programs.sparse), a, b, table, is_eager=is_eager)
+    assert close(found, summed(a, b, counts))
+
+
+def test_places_that_a_table_gives() -> None:
+    """The producer reads the table, and consumers do not."""
+    a, b = inputs()
+    kernel = made(programs.permuted)
+    order = torch.tensor([3, 0, 2, 4, 1], dtype=torch.int32)
+    assert close(simulated.run(kernel, a, b, order), a.double() @ b.double())
+    consumer, producer = kernel.triton_source.split("def permuted_producer")
+    assert "gl.load(order" in producer and "gl.load(order" not in consumer
+
+
+@pytest.mark.compile
+@pytest.mark.parametrize("program", ["permuted", "sparse", "with_erf"])
+def test_products_compile(program: str) -> None:
+    kernel = made(getattr(programs, program))
+    (report,) = compile_check.check_all([(kernel.triton_source, kernel.lowered_facts, TARGET)])
+    assert report.problem is None and report.spills == 0
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("names_of_the_module", "`gl` is a name of what its module imports"),
+        ("copied", "`a` is read by more than products"),
+        ("twice", "a loop loads a tile twice in a turn"),
+        ("ahead", "`b` is loaded in a loop and outside of it"),
+        ("nested", "no loop of the kernel has products"),
+        ("two_loops", "its loops do not go on where the one before stopped"),
+        ("carried", "`at` goes from turn to turn"),
+        ("of_another_type", "is loaded within an expression"),
+    ],
+)
+def test_what_has_no_form_in_gluon_stays_in_triton(program: str, said: str) -> None:
+    assert said in reason(transpile(getattr(programs, program), target=TARGET))
+
+
+@pytest.mark.parametrize(
+    ("dim", "block_N", "consumers", "threads", "said"),
+    [
+        (128, 64, 3, 128, "its products need 112 registers of each thread, of which 12 warps have"),
+        (64, 64, 2, 512, "32 warps of consumers have too few registers for products"),
+        (128, 128, 1, 128, "its products need 320 registers of each thread"),
+    ],
+)
+def test_kernels_whose_sums_do_not_fit_registers(
+    dim: int, block_N: int, consumers: int, threads: int, said: str
+) -> None:
+    rows = {128: 64 if consumers > 1 else 128, 512: 256}[threads]
+    kernel = flash_attention.scheduled(specialised(consumers))
+    options = {"block_M": rows, "block_N": block_N, "num_stages": 2, "threads": threads}
+    found = transpile(kernel, 1, 2, 4096, dim, True, layout="bhsd", target=TARGET, **options)
+    assert said in reason(found)
+
+
+@pytest.mark.parametrize("is_eager", [True, False])
+@pytest.mark.parametrize(("queries", "keys"), [(320, 64), (192, 300), (64, 500), (500, 72)])
+def test_causal_attention_of_other_lengths(queries: int, keys: int, is_eager: bool) -> None:
+    """Rows that see nothing, whose loops stop before they start, beside others."""
+    schedule = specialised(2, tile={"m": 64, "n": 64}, warps=4, pipeline=2)
+    q = torch.randn(1, 2, queries, 32, dtype=torch.float16)
+    k, v = (torch.randn(1, 2, keys, 32, dtype=torch.float16) for _ in range(2))
+    kernel = transpile(attention.scheduled(schedule), q, k, v, "causal", target=TARGET)
+    assert "gluon.jit" in kernel.triton_source
+    found = simulated.run(kernel, q, k, v, is_eager=is_eager)
+    plain = kernel(q, k, v)
+    assert torch.equal(found.isnan(), plain.isnan())
+    assert bool(found.isnan().any()) == (queries > keys)
+    assert close(found.nan_to_num(), plain.double().nan_to_num())
