@@ -241,7 +241,7 @@ def attention_producer(
     stop_0 = gl.cdiv(gl.minimum(first_row_0 + block_M, seq_len), block_N)
     stop_1 = gl.cdiv(gl.minimum(first_row_1 + block_M, seq_len), block_N)
     turn = 0
-    for k in range(0, gl.maximum(stop_0, stop_1)):
+    for k in range(gl.maximum(stop_0, stop_1)):
         slot = turn % stages
         mbarrier.wait(K_shared_empty.index(slot), turn // stages & 1 ^ 1)
         mbarrier.expect(K_shared_full.index(slot), K_desc.block_type.nbytes)
