@@ -282,3 +282,61 @@ def permuted(
             T.gemm(a, b, c)
         T.copy(c, C[by * 64, bx * 64])
     return C
+
+
+@tile2triton.kernel
+@T.warp_specialize(2)
+def keys_as_values(Q: T.Tensor((M, 64), "float16"), KV: T.Tensor((K, 64), "float16")):
+    """relu(Q @ KVᵀ) @ KV: both products of a turn read one tile, with the softmax between."""
+    C = T.empty((M, 64), "float16")
+    with T.Kernel(M // 64, threads=128) as bx:
+        q = T.alloc_shared((64, 64), "float16")
+        kv = T.alloc_shared((64, 64), "float16")
+        s = T.alloc_fragment((64, 64), "float32")
+        w = T.alloc_fragment((64, 64), "float16")
+        c = T.alloc_fragment((64, 64), "float32")
+        T.copy(Q[bx * 64, 0], q)
+        T.clear(c)
+        for k in T.Pipelined(K // 64, num_stages=2):
+            T.copy(KV[k * 64, 0], kv)
+            T.gemm(q, kv, s, transpose_B=True, clear_accum=True)
+            for i, j in T.Parallel(64, 64):
+                w[i, j] = T.max(s[i, j], 0)
+            T.gemm(w, kv, c)
+        T.copy(c, C[bx * 64, 0])
+    return C
+
+
+@tile2triton.kernel
+@T.warp_specialize(2)
+def weighted(
+    A: T.Tensor((M, K), "float16"),
+    B: T.Tensor((K, N), "float16"),
+    rows: T.Tensor((M,), "float32"),
+    columns: T.Tensor((K,), "float32"),
+    R: T.Tensor((M, N), "float16"),
+):
+    """(A * rows * columns) @ B * rows + R: what TMA brings is read into registers."""
+    C = T.empty((M, N), "float16")
+    with T.Kernel(N // 64, M // 64, threads=128) as (bx, by):
+        a = T.alloc_shared((64, 64), "float16")
+        b = T.alloc_shared((64, 64), "float16")
+        r = T.alloc_shared((64, 64), "float16")
+        w = T.alloc_fragment((64, 64), "float16")
+        row = T.alloc_fragment((64,), "float32")
+        column = T.alloc_fragment((64,), "float32")
+        c = T.alloc_fragment((64, 64), "float32")
+        T.copy(rows[by * 64], row)
+        T.clear(c)
+        for k in T.Pipelined(K // 64, num_stages=2):
+            T.copy(A[by * 64, k * 64], a)
+            T.copy(columns[k * 64], column)
+            T.copy(B[k * 64, bx * 64], b)
+            for i, j in T.Parallel(64, 64):
+                w[i, j] = a[i, j] * row[i] * column[j]
+            T.gemm(w, b, c)
+        T.copy(R[by * 64, bx * 64], r)
+        for i, j in T.Parallel(64, 64):
+            c[i, j] = c[i, j] * row[i] + r[i, j]
+        T.copy(c, C[by * 64, bx * 64])
+    return C

@@ -10,6 +10,7 @@ import torch
 import tile2triton
 import tile2triton.language as T
 from tests import simulated
+from tests.gluon_programs import keys_as_values
 from tests.kernels.attention_programs import (
     attention_with_lse,
     attention_with_sinks,
@@ -145,6 +146,23 @@ def test_tensors_that_are_loaded_and_stored_are_left_to_triton() -> None:
     """TMA does not see what was just stored."""
     kernel = transpile(updated, M=256, target=TARGET)
     assert "`C` is loaded and stored" in reason(kernel)
+
+
+EARLY = """\
+        mbarrier.arrive(kv_empty.index(kv_slot), count=1)
+"""
+
+
+def test_tiles_are_not_read_behind_the_return_of_their_slots() -> None:
+    """Two products of a turn read one tile; a slot that the first gives back is loaded again."""
+    tree, facts = transpile(keys_as_values, target=TARGET).lowered_for(TARGET)
+    text = ast.unparse(ast.fix_missing_locations(tree))
+    assert text.count(EARLY) == 1 and broken_protocols(tree, facts) == {}
+    waited = "        s = warpgroup_mma_wait(0, deps=[s])\n"
+    assert waited in text
+    early = ast.parse(text.replace(EARLY, "").replace(waited, waited + EARLY))
+    (said,) = broken_protocols(early, facts).values()
+    assert "loaded while a product reads it" in said or "after it was loaded again" in said
 
 
 BROKEN = {

@@ -28,13 +28,36 @@ def inputs() -> tuple[torch.Tensor, torch.Tensor]:
 
 
 @pytest.mark.parametrize("is_eager", [True, False])
-@pytest.mark.parametrize("program", ["names_of_gluon", "backwards", "with_erf"])
+@pytest.mark.parametrize("program", ["names_of_gluon", "backwards", "with_erf", "copied"])
 def test_products(program: str, is_eager: bool) -> None:
     a, b = inputs()
     wanted = a.double() @ b.double()
     if program == "with_erf":
         wanted = torch.erf(wanted)
+    if program == "copied":
+        wanted = wanted + a.double().reshape(M, -1, 64).sum(1).repeat(1, N // 64)
     assert close(simulated.run(made(getattr(programs, program)), a, b, is_eager=is_eager), wanted)
+
+
+@pytest.mark.parametrize("is_eager", [True, False])
+def test_slots_are_given_back_behind_the_last_product_that_reads_them(is_eager: bool) -> None:
+    q, kv = torch.randn(M, 64, dtype=torch.float16), torch.randn(K, 64, dtype=torch.float16)
+    found = simulated.run(made(programs.keys_as_values), q, kv, is_eager=is_eager)
+    weights = (q.double() @ kv.double().T).relu().half()
+    assert close(found, weights.double() @ kv.double())
+
+
+@pytest.mark.parametrize("is_eager", [True, False])
+def test_tiles_that_are_read_into_registers(is_eager: bool) -> None:
+    """In the layout of factors for a product, and of sums behind the loop."""
+    a, b = inputs()
+    rows, columns, r = torch.rand(M), torch.rand(K), torch.randn(M, N, dtype=torch.float16)
+    kernel = made(programs.weighted)
+    assert "a.load(c_factor_layout)" in kernel.triton_source
+    assert "r.load(\n        c_layout\n" in kernel.triton_source
+    found = simulated.run(kernel, a, b, rows, columns, r, is_eager=is_eager)
+    factors = (a.double() * rows[:, None] * columns).half().double()
+    assert close(found, factors @ b.double() * rows[:, None] + r.double())
 
 
 def summed(a: torch.Tensor, b: torch.Tensor, counts: list[int]) -> torch.Tensor:
@@ -83,7 +106,9 @@ def test_places_that_a_table_gives() -> None:
 
 
 @pytest.mark.compile
-@pytest.mark.parametrize("program", ["permuted", "sparse", "with_erf"])
+@pytest.mark.parametrize(
+    "program", ["permuted", "sparse", "with_erf", "copied", "weighted", "keys_as_values"]
+)
 def test_products_compile(program: str) -> None:
     kernel = made(getattr(programs, program))
     (report,) = compile_check.check_all([(kernel.triton_source, kernel.lowered_facts, TARGET)])
@@ -94,7 +119,6 @@ def test_products_compile(program: str) -> None:
     ("program", "said"),
     [
         ("names_of_the_module", "`gl` is a name of what its module imports"),
-        ("copied", "`a` is read by more than products"),
         ("twice", "a loop loads a tile twice in a turn"),
         ("ahead", "`b` is loaded in a loop and outside of it"),
         ("nested", "no loop of the kernel has products"),

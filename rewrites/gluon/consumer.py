@@ -5,7 +5,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 
 from rewrites.gluon.errors import UnsuitedError
-from rewrites.gluon.layouts import ANY, Layouts, every, in_gluon
+from rewrites.gluon.layouts import ANY, Layout, Layouts, every, in_gluon
 from rewrites.gluon.parts import Parts
 from rewrites.gluon.ranges import Chain
 from rewrites.gluon.rings import Load, factors_of, is_dot, is_product_loop, load_of, loads_of, reads
@@ -13,6 +13,7 @@ from rewrites.gluon.sites import Sites
 from rewrites.nodes import Blank, Comment
 from rewrites.quote import copy_tree, expr, name, place, stmts
 from rewrites.tree import names_in
+from rewrites.turns import is_read_first
 
 
 @dataclass
@@ -38,9 +39,18 @@ class Consumer:
         kept = set().union(*map(names_in, self.chain.bounds))
         self.places = _only_places(self.body, kept, self.parts.rings.keys())
         self.sums: dict[str, ast.expr] = {}
-        self.layouts = Layouts(self.body, self._products())
-        # Tiles in rings that no product has read yet.
-        self.held: set[str] = set()
+        products = self._products()
+        self.factors = {
+            one: self.parts.names.fresh(f"{one.removesuffix('_layout')}_factor_layout")
+            for one in self.sums
+        }
+        loaded = {*self.parts.rings, *self.parts.once}
+        self.layouts = Layouts(self.body, products, loaded, self.factors)
+        # Tiles in rings, with the last statement that reads each; tiles that are on their way.
+        self.held: dict[str, ast.stmt] = {}
+        self.coming: dict[str, Load] = {}
+        # Tiles that are needed behind the loops, and fetched before.
+        self.fetched: set[str] = set()
 
     def _products(self) -> dict[str, str]:
         """The layout's name for each product's variable: one for all of a number of columns."""
@@ -60,6 +70,12 @@ class Consumer:
         return names
 
     def written(self) -> list[ast.stmt]:
+        made = self._written()
+        read = set().union(*map(names_in, made))
+        return [*self._layouts(read), *made]
+
+    def _layouts(self, read: set[str]) -> list[ast.stmt]:
+        """The layouts of sums, and those of factors in registers that are `read`."""
         made: list[ast.stmt] = []
         for key, columns in self.sums.items():
             made += stmts(
@@ -69,15 +85,40 @@ class Consumer:
                 columns=columns,
                 width=ast.Constant(self.parts.depth),
             )
+            if self.factors[key] in read:
+                made += stmts(
+                    "factor: gl.constexpr = gl.DotOperandLayout(0, key, width)",
+                    factor=self.factors[key],
+                    key=key,
+                    width=ast.Constant(self.parts.width),
+                )
+        return made
+
+    def _written(self) -> list[ast.stmt]:
+        made: list[ast.stmt] = []
         for ring in self.parts.rings.values():
             made += stmts("turn = 0", turn=self.sites.turn(ring.name))
         loops = [at for at, one in enumerate(self.body) if _has_product_loop(one)]
         first, last = self._first_product(), loops[-1]
         made += self.block(self.body[:first])
+        made += self.ahead(self.body[:first], self.body[last + 1 :])
         made += self.sites.passed(self.chain, is_first=True)
         made += self.block(self.body[first : last + 1])
         made += self.sites.passed(self.chain, is_first=False)
         made += self.block(self.body[last + 1 :])
+        return made
+
+    def ahead(self, before: list[ast.stmt], behind: list[ast.stmt]) -> list[ast.stmt]:
+        """Begin to fetch what is needed behind the loops, where it is known before them."""
+        known = set().union(*(names_in(one) for one in before), self.parts.facts.constants)
+        made: list[ast.stmt] = []
+        for statement in behind:
+            load = load_of(statement)
+            if load is None or load.name not in self.parts.once:
+                continue
+            if all(names_in(one) <= known for one in load.coordinates):
+                made += [place(one, statement) for one in self.sites.fetched(load)]
+                self.fetched.add(load.name)
         return made
 
     def _first_product(self) -> int:
@@ -91,7 +132,10 @@ class Consumer:
 
     def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
         made: list[ast.stmt] = []
-        for statement in body:
+        for at, statement in enumerate(body):
+            load = load_of(statement)
+            if load is not None and load.name in self.parts.rings:
+                self.held[load.name] = _last_reader(load.name, body[at + 1 :])
             made += self.statement(statement)
         return made
 
@@ -107,10 +151,12 @@ class Consumer:
                     return []
                 if is_dot(value):
                     return self.product(target, value, statement)
-                made = self.finished(reads(statement), statement)
+                made = self.arrived(reads(statement), statement)
+                made += self.finished(reads(statement), statement)
                 known = self.layouts.known.get(target)
                 copy = ast.Assign([name(target)], self.layouts.placed(value, known))
                 made += self.chain.paired(statement, copy, name(self.sites.part))
+                made += self.freed(reads(statement), statement)
                 return [place(one, statement) for one in made]
             case ast.Assign(targets=[ast.Tuple()], value=ast.Call(func=called)) if (
                 ast.unparse(called) == "tl.swizzle2d"
@@ -120,7 +166,7 @@ class Consumer:
             case ast.For(iter=ast.Call(args=args), target=target, body=body):
                 return self.loop(statement, target, args, body)
             case ast.If(test=test, body=body, orelse=[]):
-                before = self.drained(statement)
+                before = [*self.arrived(set(self.coming), statement), *self.drained(statement)]
                 inside = self.block(body)
                 inside += self.drained(statement)
                 return [*before, place(ast.If(in_gluon(test), inside, []), statement)]
@@ -133,7 +179,7 @@ class Consumer:
     def loop(
         self, statement: ast.For, target: ast.expr, args: list[ast.expr], body: list[ast.stmt]
     ) -> list[ast.stmt]:
-        made = self.drained(statement)
+        made = [*self.arrived(set(self.coming), statement), *self.drained(statement)]
         header = ast.Call(name("range"), [in_gluon(one) for one in args], [])
         inside = self.block(body)
         behind: list[ast.stmt] = []
@@ -162,20 +208,36 @@ class Consumer:
         return not flight.registers and len(sums) == 1 and not is_read
 
     def load(self, load: Load, statement: ast.stmt) -> list[ast.stmt]:
-        """Wait for a tile in its ring, or fetch one that is loaded once."""
+        """Begin to fetch a tile that is loaded once; the producer brings those of rings."""
         made = self.finished({load.name}, statement)
-        if load.name in self.parts.rings:
-            made += self.sites.awaited(load)
-            self.held.add(load.name)
-        else:
+        if load.name not in self.parts.rings and load.name not in self.fetched:
             made += self.sites.fetched(load)
+        self.coming[load.name] = load
+        return [place(one, statement) for one in made]
+
+    def arrived(self, names: set[str], statement: ast.stmt) -> list[ast.stmt]:
+        """Wait for those of these tiles that are on their way."""
+        here = [one for one in self.coming if one in names]
+        made: list[ast.stmt] = []
+        for one in here:
+            load, is_ring = self.coming.pop(one), one in self.parts.rings
+            made += self.sites.awaited(load) if is_ring else self.sites.arrived(load)
+        return [place(one, statement) for one in made]
+
+    def freed(self, names: set[str], statement: ast.stmt) -> list[ast.stmt]:
+        """Give back the slots of tiles that have been read into registers, the last time here."""
+        done = [one for one in self.held if one in names and self.held[one] is statement]
+        made = stmts("fence_async_shared()") if done else []
+        for one in done:
+            del self.held[one]
+            made += stmts(f"mbarrier.arrive({self.sites.empty(one)}, count=1)")
         return [place(one, statement) for one in made]
 
     def product(self, target: str, call: ast.expr, statement: ast.stmt) -> list[ast.stmt]:
         assert isinstance(call, ast.Call)
         (first, is_turned), (second, second_is_turned) = factors_of(call)
         added = call.args[2] if len(call.args) > 2 else None
-        made: list[ast.stmt] = []
+        made = self.arrived({first, second}, statement)
         registers: list[str] = []
         tiles: list[str] = []
         trees: list[ast.expr] = []
@@ -185,8 +247,8 @@ class Consumer:
                 tree: ast.expr = name(one)
                 if turned:
                     tree = expr("x.permute((1, 0))", x=tree)
-                if one in self.held:
-                    self.held.remove(one)
+                if self.held.get(one) is statement:
+                    del self.held[one]
                     tiles.append(one)
                 trees.append(tree)
                 continue
@@ -196,7 +258,15 @@ class Consumer:
                 )
             made += self.finished({*names_in(call.args[0])}, statement)
             factor = self.sites.names.fresh(f"{one}_factor")
-            value = self.layouts.placed(call.args[0], self.layouts.known.get(one))
+            known = self.layouts.known.get(one)
+            value = self.layouts.placed(call.args[0], known)
+            if known == Layout(self.factors[layout]):
+                factor = one
+                if not isinstance(value, ast.Name):
+                    made += stmts("factor = value", factor=factor, value=value)
+                registers.append(factor)
+                trees.append(name(factor))
+                continue
             made += stmts(
                 "factor = gl.convert_layout(value, gl.DotOperandLayout(0, layout, width))",
                 factor=factor,
@@ -274,7 +344,7 @@ class Consumer:
 
     def store(self, call: ast.Call, statement: ast.stmt) -> list[ast.stmt]:
         """Store a tile by way of shared memory, or as it lies in registers, by pointers."""
-        made = self.finished(names_in(call), statement)
+        made = [*self.arrived(names_in(call), statement), *self.finished(names_in(call), statement)]
         match call:
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=owner)), args=[coordinates, value]
@@ -297,6 +367,28 @@ class Consumer:
             case _:
                 raise UnsuitedError(f"`{ast.unparse(call)}` has no form here")
         return [place(one, statement) for one in made]
+
+
+def _last_reader(one: str, behind: list[ast.stmt]) -> ast.stmt:
+    """The last statement that reads a tile, of those behind the one that waits for it."""
+    found: ast.stmt | None = None
+    is_set_again = False
+    for statement in behind:
+        load = load_of(statement)
+        if load is not None and load.name == one:
+            break
+        if one not in names_in(statement):
+            continue
+        match statement:
+            case ast.For(body=body) if not is_read_first(body, one):
+                is_set_again = True
+            case ast.Assign() if not is_set_again:
+                found = statement
+            case _:
+                raise UnsuitedError(f"`{one}` is read elsewhere than it is loaded")
+    if found is None:
+        raise UnsuitedError(f"`{one}` is read elsewhere than it is loaded")
+    return found
 
 
 def _only_places(body: list[ast.stmt], kept: set[str], rings: Set[str]) -> set[str]:

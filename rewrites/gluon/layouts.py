@@ -6,12 +6,13 @@ what it is first used with.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 from rewrites.gluon.errors import UnsuitedError
-from rewrites.gluon.rings import is_dot
+from rewrites.gluon.rings import factors_of, is_dot
 from rewrites.quote import copy_tree, expr, literal, name
+from rewrites.tree import names_in
 
 MADE_OF_NUMBERS = ("arange", "zeros", "full")
 REDUCTIONS = ("max", "min", "sum")
@@ -46,12 +47,23 @@ Found = Layout | None
 
 
 class Layouts:
-    """The layout of each variable of a consumer, whose products have the layouts `products`."""
+    """The layout of each variable of a consumer, whose products have the layouts `products`.
 
-    def __init__(self, body: list[ast.stmt], products: dict[str, str]) -> None:
-        self.products = products
+    Tiles that are `loaded` lie in shared memory, from where they are read in the layout of their
+    use. `factors` are the layouts of products' first factors in registers, by those of the sums.
+    """
+
+    def __init__(
+        self,
+        body: list[ast.stmt],
+        products: dict[str, str],
+        loaded: Set[str],
+        factors: dict[str, str],
+    ) -> None:
+        self.products, self.loaded, self.factors = products, loaded, factors
         self.known: dict[str, Found] = {}
         assignments = [one for one in every(body) if isinstance(one, ast.Assign)]
+        self._learn_factors(assignments)
         while True:
             before = dict(self.known)
             for one in assignments:
@@ -59,9 +71,27 @@ class Layouts:
             if self.known == before:
                 break
 
+    def _learn_factors(self, assignments: list[ast.Assign]) -> None:
+        """Let what leads to factors, and from no product, have the layouts of these factors."""
+        of_products = dependents([*assignments], set(self.products))
+        free = [one for one in assignments if not names_in(one.targets[0]) & of_products]
+        for _ in range(2):
+            for one in free:
+                self._learn(one)
+        for one in assignments:
+            match one:
+                case ast.Assign(targets=[ast.Name(id=target)], value=ast.Call() as call) if is_dot(
+                    call
+                ):
+                    (first, _), _ = factors_of(call)
+                    if self.known.get(first) == ANY and first not in self.loaded:
+                        self.known[first] = Layout(self.factors[self.products[target]])
+        for one in reversed(free):
+            self._learn(one)
+
     def _learn(self, one: ast.Assign) -> None:
         (target,) = one.targets
-        if not isinstance(target, ast.Name):
+        if not isinstance(target, ast.Name) or target.id in self.loaded:
             return
         if is_dot(one.value):
             self.known[target.id] = Layout(self.products[target.id])
@@ -76,7 +106,7 @@ class Layouts:
         """The layout of an expression."""
         match tree:
             case ast.Name(id=one):
-                return self.known.get(one)
+                return ANY if one in self.loaded else self.known.get(one)
             case ast.Call(func=ast.Attribute(attr=function)) if function in MADE_OF_NUMBERS:
                 return ANY
             case ast.Call(func=ast.Attribute(attr=function), args=[inner, *_]) if (
@@ -121,6 +151,10 @@ class Layouts:
         if wanted is None or wanted == ANY:
             wanted = found
         match tree:
+            case ast.Name(id=one) if one in self.loaded:
+                if wanted is None or wanted == ANY:
+                    raise UnsuitedError(f"`{one}` is read in no layout of a product")
+                return expr("x.load(layout)", x=name(one), layout=wanted.tree)
             case ast.Name():
                 return self._converted(copy_tree(tree), found, wanted)
             case ast.Constant():
@@ -232,6 +266,20 @@ def every(body: list[ast.stmt]) -> Iterator[ast.stmt]:
         match statement:
             case ast.For(body=inner) | ast.If(body=inner, orelse=[]):
                 yield from every(inner)
+
+
+def dependents(body: list[ast.stmt], names: set[str]) -> set[str]:
+    """All names whose values depend on these, other than by how far a loop goes."""
+    found = set(names)
+    while True:
+        before = len(found)
+        for statement in every(body):
+            match statement:
+                case ast.Assign(targets=[target], value=value):
+                    if names_in(value) & found:
+                        found |= names_in(target)
+        if len(found) == before:
+            return found
 
 
 def in_gluon(tree: ast.expr) -> ast.expr:

@@ -7,7 +7,7 @@ from rewrites.dtypes import bits
 from rewrites.environment import Names, environment_of
 from rewrites.facts import Descriptor, Facts, Launch, Tile
 from rewrites.gluon.errors import UnsuitedError
-from rewrites.gluon.layouts import every
+from rewrites.gluon.layouts import dependents, every
 from rewrites.gluon.rings import (
     Load,
     Ring,
@@ -188,20 +188,6 @@ def _grid_variables(kernel: ast.FunctionDef) -> dict[str, int]:
     return found
 
 
-def dependents(body: list[ast.stmt], names: set[str]) -> set[str]:
-    """All names whose values depend on these, other than by how far a loop goes."""
-    found = set(names)
-    while True:
-        before = len(found)
-        for statement in every(body):
-            match statement:
-                case ast.Assign(targets=[target], value=value):
-                    if names_in(value) & found:
-                        found |= names_in(target)
-        if len(found) == before:
-            return found
-
-
 def _depends(trees: tuple[ast.expr, ...], names: set[str]) -> bool:
     return any(names_in(one) & names for one in trees)
 
@@ -245,7 +231,6 @@ def _find_rings(parts: Parts) -> None:
         elif id(statement) not in inside:
             raise UnsuitedError(f"`{load.name}` is loaded in a loop and outside of it")
     for statement in statements:
-        _require_products_only(parts, statement)
         _require_readable(parts, statement)
     wide = _wide(parts)
     for loop in parts.loops:
@@ -287,17 +272,6 @@ def _require_no_tiles_by_pointers(parts: Parts, statement: ast.stmt, wide: set[s
             is_row = tile is not None and tile.rank == 1
             if "tl.load" in calls and target in wide and not is_row:
                 raise UnsuitedError(f"pointers load `{target}` in a loop")
-
-
-def _require_products_only(parts: Parts, statement: ast.stmt) -> None:
-    """Tiles in shared memory are read by products, and by nothing else."""
-    match statement:
-        case ast.Assign(value=value) if is_dot(value) or load_of(statement) is not None:
-            return
-        case ast.Assign() | ast.Expr():
-            loaded = {one for one in names_in(statement) if parts.is_loaded(one)}
-            if loaded:
-                raise UnsuitedError(f"`{min(loaded)}` is read by more than products")
 
 
 def _require_type(parts: Parts, load: Load) -> None:

@@ -87,20 +87,25 @@ class Sites:
         return expr("x.reshape(extents)", x=memory, extents=extents)
 
     def fetched(self, load: Load) -> list[ast.stmt]:
-        """Load a tile that is needed once, and wait for it."""
-        tile = expr("t.index(p)", t=self._tiles[load.name], p=self.part)
+        """Begin to load a tile that is needed once."""
         return stmts(
             "mbarrier.expect(full.index(part), desc.block_type.nbytes)\n"
-            "load_tile(desc, coordinates, full.index(part), tile)\n"
-            "mbarrier.wait(full.index(part), 0)\n"
-            "name = view",
+            "load_tile(desc, coordinates, full.index(part), tile.index(part))",
             full=self._full[load.name],
             part=self.part,
             desc=load.descriptor,
             coordinates=self.gluon_list(load.coordinates),
-            tile=tile,
+            tile=self._tiles[load.name],
+        )
+
+    def arrived(self, load: Load) -> list[ast.stmt]:
+        """Wait for a tile that is needed once."""
+        return stmts(
+            "mbarrier.wait(full.index(part), 0)\nname = view",
+            full=self._full[load.name],
+            part=self.part,
             name=load.name,
-            view=self.view(load, copy_tree(tile)),
+            view=self.view(load, expr("t.index(p)", t=self._tiles[load.name], p=self.part)),
         )
 
     def gluon_list(self, trees: tuple[ast.expr, ...]) -> ast.expr:

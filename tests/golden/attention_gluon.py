@@ -64,14 +64,14 @@ def attention_consumer(
         Q_shared_full.index(part),
         Q_shared_tile.index(part),
     )
-    mbarrier.wait(Q_shared_full.index(part), 0)
-    Q_shared = Q_shared_tile.index(part).reshape([block_M, dim])
     acc = gl.zeros((block_M, dim), gl.float32, layout=scores_layout)
     row_sum = gl.zeros((block_M,), gl.float32, layout=gl.SliceLayout(1, scores_layout))
     row_max = gl.full(
         (block_M,), float("-inf"), gl.float32, layout=gl.SliceLayout(1, scores_layout)
     )
 
+    mbarrier.wait(Q_shared_full.index(part), 0)
+    Q_shared = Q_shared_tile.index(part).reshape([block_M, dim])
     if whole > 0:
         # The first turn: each later one begins with its products, and ends the one before.
         K_shared_slot = K_shared_turn % stages

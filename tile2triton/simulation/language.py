@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -89,23 +89,30 @@ class Product(Tile):
 
 @dataclass
 class View:
-    """Shared memory, as it is seen: `shape` and `is_turned` say how."""
+    """Shared memory, as it is seen: `shape` and `is_turned` say how, `fills` since when."""
 
     slot: Slot
+    fills: int
     shape: tuple[int, ...] | None = None
     is_turned: bool = False
 
     def permute(self, order: Sequence[int]) -> View:
-        return View(self.slot, self.shape, not self.is_turned)
+        return replace(self, is_turned=not self.is_turned)
 
     def reshape(self, shape: Sequence[int]) -> View:
-        return View(self.slot, tuple(shape), self.is_turned)
+        return replace(self, shape=tuple(shape))
 
     def store(self, tile: Tile) -> None:
         self.slot.fill(tile.data)
+        self.fills = self.slot.fills
+
+    def load(self, layout: Any = None) -> Tile:
+        return Tile(self.read())
 
     def read(self) -> Any:
         data = self.slot.read()
+        if self.slot.fills != self.fills:
+            raise ProtocolError(f"{self.slot.name} is read after it was loaded again")
         if data is None:
             return None
         shaped = data if self.shape is None else data.reshape(self.shape)
@@ -127,7 +134,7 @@ class Memory:
             # Where nothing is done with it, as under `pred=False`.
             return None
         item = self.items[at]
-        return item if isinstance(item, Barrier) else View(item)
+        return item if isinstance(item, Barrier) else View(item, item.fills)
 
 
 @dataclass

@@ -148,15 +148,17 @@ class Slot:
 
     name: str
     value: Any = None
-    is_full: bool = False
+    # How often it has been loaded.
+    fills: int = 0
     readers: list[Any] = field(default_factory=list)
 
     def fill(self, value: Any) -> None:
         if self.readers:
             raise ProtocolError(f"{self.name} is loaded while a product reads it")
-        self.value, self.is_full = value, True
+        self.value = value
+        self.fills += 1
 
     def read(self) -> Any:
-        if not self.is_full:
+        if not self.fills:
             raise ProtocolError(f"{self.name} is read before it is loaded")
         return self.value
