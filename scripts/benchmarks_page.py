@@ -93,6 +93,9 @@ def _module(workload: Workload) -> str:
 
 def lines_section() -> str:
     lines = ["## Lines", "", "Of the kernel, its helpers and its launcher, without comments."]
+    lines += ["An algorithm has several rows where it is written in several ways: in TileLang's"]
+    lines += ["language, with [tiles as values](guide.md#tiles-as-values), or on"]
+    lines += ["[whole operands](whole_operands.md). One of them has at most 60 % of the lines."]
     lines += ["", "| kernel | tile program | Triton by hand | share |", "|---|--:|--:|--:|"]
     for pair in PAIRS:
         tile = count(TILES / f"{pair.tile_file}.py", pair.tile_functions)

@@ -26,16 +26,28 @@ def test_readme_shows_the_first_kernel_as_it_is():
     assert kernel in (ROOT / "examples/first_kernel.py").read_text()
 
 
-@pytest.mark.parametrize("block", [0, 1, 2], ids=["eager", "lazy", "tuned"])
-def test_kernels_of_the_guide_run(block, tmp_path):
+def doubled(x):
+    return x * 2
+
+
+def softmax_of_scores(x):
+    return torch.softmax(x * 0.125, 1)
+
+
+@pytest.mark.parametrize(
+    ("block", "shape", "meaning"),
+    [(0, 4096, doubled), (1, 4096, doubled), (2, (10, 64), softmax_of_scores), (3, 4096, doubled)],
+    ids=["eager", "lazy", "values", "tuned"],
+)
+def test_kernels_of_the_guide_run(block, shape, meaning, tmp_path):
     # A kernel is read from its file, so the block becomes one.
     script = tmp_path / "guide.py"
     imports = "import torch, tile2triton\nimport tile2triton.language as T\n"
     script.write_text(
-        imports + "x = torch.randn(4096)\n" + code_blocks(ROOT / "docs/guide.md")[block]
+        imports + f"x = torch.randn({shape})\n" + code_blocks(ROOT / "docs/guide.md")[block]
     )
     names = runpy.run_path(str(script))
-    torch.testing.assert_close(names["y"], names["x"] * 2)
+    torch.testing.assert_close(names["y"], meaning(names["x"]))
 
 
 @pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)

@@ -149,13 +149,13 @@ def test_wrong_statements_are_reported_together():
     def main(A: T.Tensor((N,), "float32")):
         with T.Kernel(N):
             tile = T.alloc_shared((N,), "float32")
-            T.copy(A)
+            T.fill(tile)
             T.fill(tile, 1, 2, 3, 4)
             T.copy(tile, A)
 
     errors = errors_of(main)
     assert [error.code for error in errors] == ["T2T160", "T2T160"]
-    assert "T.copy(src, dst" in errors[0].hint
+    assert "T.fill(buffer, value" in errors[0].hint
 
 
 def test_error_in_a_macro_points_into_the_macro():

@@ -1,5 +1,7 @@
 """FlashAttention, decoding and linear attention: masks, layouts, ragged lengths."""
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -11,6 +13,7 @@ from tests.kernels.gqa_attention import gqa_attention
 from tests.kernels.gqa_decode import gqa_decode
 from tests.kernels.linear_attention import linear_attention
 from tests.kernels.retention import retention
+from tests.kernels.values import retention as on_values
 from tile2triton import transpile
 
 BATCH, HEADS, DIM = 2, 2, 32
@@ -138,15 +141,16 @@ def test_kernel_equals_the_oracle(case: Case, device: str) -> None:
 
 @pytest.mark.usefixtures("poisoned")
 @pytest.mark.parametrize(("dtype", "seq_len"), [("float16", 48), ("float16", 43), ("bfloat16", 43)])
-def test_retention_equals_the_oracle(dtype: str, seq_len: int, device: str) -> None:
+@pytest.mark.parametrize("kernel", [retention, on_values.retention], ids=("tiles", "values"))
+def test_retention_equals_the_oracle(kernel: Any, dtype: str, seq_len: int, device: str) -> None:
     generator = torch.Generator().manual_seed(seq_len)
     shapes = ((BATCH, seq_len, HEADS, DIM),) * 2 + ((BATCH, seq_len, HEADS, 48),)
     kind = getattr(torch, dtype)
     given = [torch.randn(shape, generator=generator).to(kind) for shape in shapes]
     given.append(torch.tensor([-0.05, -0.7]))
     options = {"chunk": 16, "block_V": 32, "threads": 128, "dtype": dtype}
-    found = retention(*(one.to(device) for one in given), **options)
-    meant = transpile(retention, *given, **options).reference(*given)
+    found = kernel(*(one.to(device) for one in given), **options)
+    meant = transpile(kernel, *given, **options).reference(*given)
     expected = oracles.retention(*given)
     norm, largest = TOLERANCES[dtype]
     for one in (found.cpu().double(), torch.from_numpy(meant.astype("float64"))):

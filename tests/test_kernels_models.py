@@ -1,5 +1,8 @@
 """Mamba-2's chunk kernels, latent attention and GEMMs of quantized weights against the oracles."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from tests import oracles
@@ -10,6 +13,10 @@ from tests.kernels.chunk_state import chunk_state
 from tests.kernels.dequantized_gemm import dequantized_gemm
 from tests.kernels.latent_attention import latent_attention
 from tests.kernels.mla_decode import mla_decode
+from tests.kernels.values import block_scaled_gemm as block_scaled_values
+from tests.kernels.values import chunk_scan as scan_values
+from tests.kernels.values import chunk_state as state_values
+from tests.kernels.values import latent_attention as latent_values
 from tile2triton import Schedule
 
 BATCH, CHUNKS, CHUNK, HEADS, STATE = 2, 2, 32, 4, 32
@@ -88,10 +95,10 @@ def latent_case(dtype: str, kv_len: int, heads: int, splits: int) -> Case:
     )
 
 
-def split_case(parts: int) -> Case:
+def split_case(parts: int, kernel: Any = latent_attention) -> Case:
     return Case(
         f"mla-split-{parts}",
-        latent_attention if parts == 1 else latent_attention.scheduled(Schedule(split=parts)),
+        kernel if parts == 1 else kernel.scheduled(Schedule(split=parts)),
         oracles.mla_decode,
         ((BATCH, 24, 32), (BATCH, 24, 16), (BATCH, 75, 32), (BATCH, 75, 16)),
         parameters={"dim": 32, "dim_rope": 16, "block_H": 16, "block_N": 32},
@@ -118,6 +125,25 @@ CASES = (
     block_scaled_case(64, 256, 256),
     block_scaled_case(50, 200, 384),
     dequantized_case("bfloat16", 33, 64, 192, 96),
+)
+
+
+# The same algorithms with tiles as values.
+VALUES = {
+    chunk_scan: scan_values.chunk_scan,
+    chunk_state: state_values.chunk_state,
+    block_scaled_gemm: block_scaled_values.block_scaled_gemm,
+}
+CASES += tuple(
+    replace(case, name=f"{case.name}-values", kernel=kernel)
+    for case, kernel in (
+        *((case, VALUES.get(case.kernel)) for case in CASES),
+        *(
+            (split_case(parts), split_case(parts, latent_values.latent_attention).kernel)
+            for parts in (1, 4)
+        ),
+    )
+    if kernel is not None
 )
 
 

@@ -67,7 +67,8 @@ CATALOGUE: dict[str, Entry] = {
         title="A number that would change from turn to turn of a loop",
         explanation=(
             "The body of a loop of the kernel is recorded once, so a Python number or a name "
-            "cannot add up over its turns. A variable from T.alloc_var can."
+            "cannot add up over its turns. A variable from T.alloc_var can, and a tile that is "
+            "stored to: `acc += x` rather than `acc = acc + x`."
         ),
         wrong="total = 0.0\nfor k in range(n):\n    total = total + A[k]",
         right=(
@@ -121,16 +122,20 @@ CATALOGUE: dict[str, Entry] = {
         right="if tile[0] > 0:\n    ...",
     ),
     "T2T137": Entry(
-        title="Arithmetic on a whole tile or tensor",
-        explanation="Expressions compute with elements; T.Parallel runs them over a whole tile.",
-        wrong="tile += 1.0",
-        right="for i in T.Parallel(64):\n    tile[i] += 1.0",
+        title="Arithmetic on a whole tensor",
+        explanation=(
+            "A program computes with elements, and with the tiles that it has loaded. What a "
+            "tensor holds as a whole is shared out to all programs."
+        ),
+        wrong="tile += A",
+        right="tile += T.copy(A[bx * 64 : (bx + 1) * 64])",
     ),
     "T2T138": Entry(
         title="A region where one element is wanted",
         explanation=(
             "A scalar expression and a store need an index in every dimension, and no slices. "
-            "Regions are operands of T.copy, T.gemm and their like."
+            "Parts of tensors are operands of T.copy, T.gemm and their like; parts of tiles are "
+            "operands of arithmetic, too."
         ),
         wrong="tile[i, :] = A[i, :]",
         right="T.copy(A[i, :], tile[i, :])",
@@ -144,11 +149,51 @@ CATALOGUE: dict[str, Entry] = {
         wrong='T.fill(tile, "zero")',
         right="T.fill(tile, 0)",
     ),
+    "T2T141": Entry(
+        title="Tiles whose shapes do not go together",
+        explanation=(
+            "Tiles are broadcast as NumPy does: shapes are compared from the last extent, and an "
+            "extent of 1 goes with any other. `x[:, None]` is one number for each row, and "
+            "`x[None, :]`, or `x` itself, one for each column."
+        ),
+        wrong="acc *= scale",
+        right="acc *= scale[:, None]",
+    ),
     "T2T142": Entry(
         title="An index that is a float",
         explanation="Indices are whole numbers; `/` makes floats, `//` does not.",
         wrong="B[i] = A[n / 2]",
         right="B[i] = A[n // 2]",
+    ),
+    "T2T143": Entry(
+        title="A whole tile computed in T.Parallel",
+        explanation="The body of T.Parallel is about one element of each tile.",
+        wrong="for i in T.Parallel(64):\n    weights = T.exp(scores)\n    y[i] = weights[i] * x[i]",
+        right="y[...] = T.exp(scores) * x",
+    ),
+    "T2T144": Entry(
+        title="An expression of a tile that was stored to before the expression is used",
+        explanation=(
+            "A plain Python function gives back what it computed as an expression, which is "
+            "computed where it is used. In the kernel and in a macro a name is a tile at once."
+        ),
+        wrong="def taken(x):\n    value = x + 1.0\n    T.clear(x)\n    return value",
+        right="@T.macro\ndef taken(x):\n    value = x + 1.0\n    T.clear(x)\n    return value",
+    ),
+    "T2T145": Entry(
+        title="A result that nothing uses",
+        explanation=(
+            "An operator that is called without its destination makes a new tile, which is its "
+            "value. As a statement of its own it has no effect."
+        ),
+        wrong="T.reduce_sum(x, dim=1)",
+        right="total = T.reduce_sum(x, dim=1)",
+    ),
+    "T2T146": Entry(
+        title="A store to what is no place",
+        explanation="Operators store to tiles and parts of them, and not to what is computed.",
+        wrong="T.cumsum(x * 2.0)",
+        right="y = x * 2.0\nT.cumsum(y)",
     ),
     "T2T150": Entry(
         title="An operator used outside of a kernel",

@@ -19,7 +19,7 @@ from benchmarks.contest import (
 )
 from benchmarks.handwritten import attention_backward as by_hand
 from benchmarks.tilelang_port import tilelang_version
-from tests.kernels.attention_backward import attention_backward
+from tests.kernels.values.attention_backward import attention_backward
 
 TOKENS, HEADS, DIM = 16384, 16, 128
 CONFIGS = tuple(as_tile_program(config) for config in by_hand.CONFIGS)

@@ -16,7 +16,7 @@ from benchmarks.contest import (
 )
 from benchmarks.handwritten import block_scaled_gemm as by_hand
 from benchmarks.tilelang_port import tilelang_version
-from tests.kernels.block_scaled_gemm import GROUP, block_scaled_gemm
+from tests.kernels.values.block_scaled_gemm import GROUP, block_scaled_gemm
 
 SIZES = {"8k": (8192, 8192, 8192), "4096x7168x2048": (4096, 7168, 2048)}
 CONFIGS = tuple(as_tile_program(config) for config in by_hand.CONFIGS)

@@ -17,7 +17,7 @@ from benchmarks.contest import (
 )
 from benchmarks.handwritten import gated_delta_rule as by_hand
 from benchmarks.tilelang_port import tilelang_version
-from tests.kernels.gated_delta_rule import gated_delta_rule
+from tests.kernels.values.gated_delta_rule import gated_delta_rule
 
 BATCH, SEQ_LEN, HEADS, DIM = 4, 4096, 16, 128
 CONFIGS = tuple(as_tile_program(config) for config in by_hand.CONFIGS)

@@ -9,8 +9,8 @@ from torch import Tensor
 from benchmarks.contest import Call, Config, Contestant, Inputs, Workload, as_tile_program
 from benchmarks.handwritten import mamba2 as by_hand
 from benchmarks.tilelang_port import tilelang_version
-from tests.kernels.chunk_scan import chunk_scan
-from tests.kernels.chunk_state import chunk_state
+from tests.kernels.values.chunk_scan import chunk_scan
+from tests.kernels.values.chunk_state import chunk_state
 
 BATCH, SEQ_LEN, CHUNK, HEADS, DIM, STATE = 8, 4096, 256, 80, 64, 128
 CHUNKS = SEQ_LEN // CHUNK

@@ -16,8 +16,8 @@ from benchmarks.contest import (
 )
 from benchmarks.handwritten import mla_decode as by_hand
 from benchmarks.tilelang_port import tilelang_version
-from tests.kernels.latent_attention import latent_attention
 from tests.kernels.mla_decode import mla_decode
+from tests.kernels.values.latent_attention import latent_attention
 
 HEADS, DIM, ROPE, KV_LEN = 128, 512, 64, 8192
 # Programs that share one sequence's keys: enough for all multiprocessors, once or some times.

@@ -16,7 +16,7 @@ from benchmarks.contest import (
 )
 from benchmarks.handwritten import retention as by_hand
 from benchmarks.tilelang_port import tilelang_version
-from tests.kernels.retention import retention
+from tests.kernels.values.retention import retention
 
 BATCH, SEQ_LEN, HEADS, DIM = 4, 4096, 16, 128
 CONFIGS = tuple(as_tile_program(config) for config in by_hand.CONFIGS)

@@ -72,7 +72,7 @@ class Choice:
 
 
 def loop_turns(
-    builder: Builder, scope: Scope, loop: Loop, targets: Any, carried: tuple[str, ...]
+    builder: Builder, loop: Loop, targets: Any, carried: tuple[str, ...]
 ) -> Iterator[Any]:
     """Record a `for`; its body is traced once."""
     block = Block("parallel" if loop.is_parallel else "loop", carried=frozenset(carried))

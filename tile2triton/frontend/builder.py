@@ -77,6 +77,11 @@ class Builder:
         self.updates: dict[str, Any] = {}
         # The T.Kernel that is open.
         self.kernel: KernelFrame | None = None
+        # How many statements there are, and which of them stored to a name last.
+        self.count = 0
+        self.stored: dict[str, int] = {}
+        # Results of operators without a destination.
+        self.made: list[Any] = []
         # Tensors at addresses, which each kernel makes at its start, by the arguments of the call.
         self.pointers: dict[str, list[ast.expr]] = {}
 
@@ -97,6 +102,10 @@ class Builder:
         settled = cast(ast.stmt, self.settle(statement, statement))
         self.flush()
         self.block.body.append(settled)
+        self.count += 1
+        stored = stored_name(settled, self.facts)
+        if stored is not None:
+            self.stored[stored] = self.count
         return settled
 
     def flush(self) -> None:
@@ -233,6 +242,23 @@ class Builder:
         message = f"`{wanted}` is used outside the branch or loop that bound it"
         hint = f"make it a variable before: {wanted} = T.alloc_var(dtype, init=...)"
         raise failure("T2T120", message, hint=hint, at=name_position(here(), wanted))
+
+
+def stored_name(statement: ast.stmt, facts: Facts) -> str | None:
+    """The tensor, tile or variable that a statement stores to."""
+    match statement:
+        case ast.Assign(targets=[target]) | ast.AugAssign(target=target):
+            place: ast.expr = target
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name)) as call):
+            operator = facts.operators.get(name)
+            if operator is None or not operator.writes:
+                return None
+            place = operator.arguments(call)[operator.writes]
+        case _:
+            return None
+    while isinstance(place, ast.Subscript):
+        place = place.value
+    return place.id if isinstance(place, ast.Name) else None
 
 
 def size_name(name: str, dtype: str) -> ast.Name:

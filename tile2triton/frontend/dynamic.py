@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rewrites import dtypes
@@ -235,6 +235,17 @@ def dtype_of(value: Any) -> str | None:
     if isinstance(value, bool):
         return "bool"
     return "float32" if isinstance(value, float) else "int32" if isinstance(value, int) else None
+
+
+def promoted_type(values: Sequence[Any]) -> str | None:
+    """The type that scalars have together, where those of all are known."""
+    result = values[0]
+    for other in values[1:]:
+        same = dtype_of(result) == dtype_of(other)
+        result = Dynamic(
+            ast.Name("x", ast.Load()), dtype_of(result) if same else _promoted(result, other)
+        )
+    return dtype_of(result)
 
 
 def _promoted(left: Any, right: Any) -> str | None:

@@ -7,16 +7,17 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from rewrites.facts import Erasure
-from rewrites.quote import place
-from tile2triton.diagnostics import ArgumentError, TileError, from_problems
+from rewrites.dtypes import is_float
+from tile2triton.diagnostics import ArgumentError, TileError
 from tile2triton.frontend.allocations import allocate_barriers, allocate_tile, allocate_variable
-from tile2triton.frontend.builder import Builder, active, require
+from tile2triton.frontend.builder import active, require
 from tile2triton.frontend.carried import Carried, carried_call
 from tile2triton.frontend.dtypes import dtype_name
-from tile2triton.frontend.dynamic import Dynamic
+from tile2triton.frontend.dynamic import Dynamic, promoted_type
 from tile2triton.frontend.failures import failure
+from tile2triton.frontend.hint_calls import note_hint
 from tile2triton.frontend.loops import KernelFrame, Loop
+from tile2triton.frontend.made_tiles import made_by, operands
 from tile2triton.frontend.named_numbers import with_tree
 from tile2triton.frontend.naming import Naming
 from tile2triton.frontend.native import truth
@@ -25,6 +26,8 @@ from tile2triton.frontend.positions import here
 from tile2triton.frontend.roles import RoleFrame
 from tile2triton.frontend.spans import argument_positions
 from tile2triton.frontend.statics import is_named, note_value, plain
+from tile2triton.frontend.tile_forms import of_tiles
+from tile2triton.frontend.tile_values import is_tile, pointwise
 from tile2triton.frontend.trees import operand_tree, option_tree, placed_at, tree_of
 from tile2triton.frontend.values import Buffer, Element, Pending
 from tile2triton.frontend.views import allocate_view
@@ -37,8 +40,7 @@ from tile2triton.frontend.whole_operands import (
 )
 from tile2triton.frontend.whole_stages import PipelinedFrame
 from tile2triton.frontend.whole_stores import STORES, added_in_loop, stored
-from tile2triton.frontend.written_hints import write_down
-from tile2triton.ops.base import Operator, no_problems
+from tile2triton.ops.base import Operator
 
 # The operator table: `tile2triton.language` fills it from `tile2triton.ops`.
 TABLE: dict[str, Operator] = {}
@@ -51,6 +53,9 @@ def call(name: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> 
         return carried_call(name, (*arguments, *keywords.values()))
     if _takes_whole(operator, (*arguments, *keywords.values())):
         return _whole(operator, name, arguments, keywords)
+    made = made_by(operator, name, arguments, keywords)
+    if made is not None:
+        return made
     if operator.kind in ("statement", "hint", "protocol"):
         if active() is None:
             # Arguments that no call can have are the first mistake.
@@ -60,14 +65,16 @@ def call(name: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> 
             given = _bind(operator, name, arguments, keywords)
             # The order of the blocks is the kernel's, so T.use_swizzle stays where it stands.
             if operator.kind == "hint" and operator.name != "use_swizzle":
-                return _hint(operator, given)
-            return _statement(operator, given)
+                return note_hint(operator, given, _tree)
+            return _statement(operator, operands(operator, given))
         except TileError as error:
             # The kernel's later statements do not depend on this one having been recorded.
             builder.problems.extend(error.diagnostics)
             return None
     if operator.kind == "loop" and not arguments and _builds_operands():
         return PipelinedFrame(keywords)
+    if operator.kind == "whole":
+        return of_tiles(name, _bind(operator, name, arguments, keywords))
     given = _bind(operator, name, arguments, keywords)
     if operator.kind == "loop":
         return Loop(operator.name, given)
@@ -86,12 +93,6 @@ def call(name: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> 
         if operator.name == "alloc_barrier":
             return allocate_barriers(builder, given)
         return allocate_tile(builder, operator.name, given)
-    if operator.kind == "whole":
-        raise failure(
-            "T2T804",
-            f"T.{name} takes whole operands",
-            hint="in a kernel with T.Kernel, write the loop over the elements of a tile",
-        )
     return _expression(operator, given)
 
 
@@ -252,68 +253,41 @@ def _statement(operator: Operator, given: dict[str, Any]) -> Any:
     return Pending(Naming(target, builder.bind, "previous"), dtype)
 
 
-def _hint(operator: Operator, given: dict[str, Any]) -> None:
-    """Check a hint and keep it beside the tree."""
-    builder = require(f"T.{operator.name}")
-    # What hints hold, layouts for one, need not have a tree; those that are checked do.
-    if operator.check is not no_problems:
-        tree = builder.settle(_tree(operator, given))
-        assert isinstance(tree, ast.Call)
-        place(tree, tree)
-        problems = list(operator.check(tree, builder.facts))
-        if problems:
-            raise from_problems(problems, here().filename)
-    # A comment on what leaves no statement would end up on another.
-    builder.drop_comment()
-    if operator.name == "annotate_layout":
-        _note_layouts(builder, given["layout_map"])
-    builder.facts.hints[operator.name] = {key: _kept(value) for key, value in given.items()}
-    write_down(builder, operator.name, given)
-
-
-def _note_layouts(builder: Builder, layouts: Any) -> None:
-    """A tensor's layout is seen by other kernels, so that leaving it out is worth a word."""
-    keys = list(layouts) if isinstance(layouts, dict) else [layouts]
-    wrong = [one for one in keys if not (isinstance(one, Buffer) and isinstance(layouts, dict))]
-    if wrong:
-        raise failure(
-            "T2T297",
-            f"T.annotate_layout takes buffers and their layouts, but found {wrong[0]!r}",
-            hint="write a dict, such as T.annotate_layout({tile: layout})",
-        )
-    for buffer in keys:
-        if buffer.scope == "global":
-            reason = (
-                f"`{buffer.name}` keeps its rows one after the other, here and in every other "
-                "kernel that tile2triton makes; only code that knows the layout sees a difference"
-            )
-            position = here()
-            filename = position.filename if position.filename != builder.facts.filename else ""
-            builder.facts.erased.append(
-                Erasure("T.annotate_layout", position.line, reason, filename)
-            )
-
-
-def _kept(value: Any) -> Any:
-    """A hint's argument as plain data."""
-    if isinstance(value, (Buffer, Dynamic)):
-        return str(value)
-    if isinstance(value, dict):
-        return {_kept(key): _kept(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return tuple(_kept(item) for item in value)
-    return plain(value)
-
-
 def _expression(operator: Operator, given: dict[str, Any]) -> Any:
+    if operator.takes_regions:
+        given = operands(operator, given)
+    elif any(is_tile(one) for one in given.values()):
+        return _of_elements(operator, given)
     values = _flattened(operator, given)
     if operator.name == "if_then_else" and isinstance(values[0], (bool, int)):
         return values[1] if truth(values[0]) else values[2]
     if operator.fold is not None and all(isinstance(value, (int, float)) for value in values):
         return _folded(operator, given, values)
-    tree = _tree(operator, given)
-    dtype = dtype_name(given["dtype"]) if "dtype" in given else None
-    return Dynamic(tree, dtype)
+    return Dynamic(_tree(operator, given), _result_type(operator, given, values))
+
+
+def _result_type(operator: Operator, given: dict[str, Any], values: list[Any]) -> str | None:
+    """The type of an expression where those of its operands are known."""
+    if "dtype" in given or operator.gives == "bool":
+        return dtype_name(given.get("dtype", "bool"))
+    if operator.takes_regions or not values:
+        return None
+    result = promoted_type(values[1:] if operator.name == "if_then_else" else values)
+    if operator.gives == "float" and result is not None and not is_float(result):
+        return "float32"
+    return result
+
+
+def _of_elements(operator: Operator, given: dict[str, Any]) -> Any:
+    """What an expression is of tiles, element by element."""
+    places = [key for key, one in given.items() if is_tile(one) or isinstance(one, Dynamic)]
+
+    def apply(*elements: Any) -> Any:
+        return _expression(operator, {**given, **dict(zip(places, elements, strict=True))})
+
+    value = given.get("value")
+    is_copy = operator.name == "cast" and len(given) == 2 and isinstance(value, Buffer)
+    return pointwise(apply, tuple(given[key] for key in places), value if is_copy else None)
 
 
 def _folded(operator: Operator, given: dict[str, Any], values: list[Any]) -> Any:

@@ -74,7 +74,7 @@ def persistent_turns(
         else {"start": call("ceildiv", (total, loop.wave_size), {})}
     )
     wanted = "tile_id" if has_step else "wave"
-    for number in loop_turns(builder, scope, Loop("serial", bounds), wanted, carried):
+    for number in loop_turns(builder, Loop("serial", bounds), wanted, carried):
         tile = number if has_step else number * loop.wave_size + loop.index
         place = _coordinates(tracer.let, names, tile, others, group)
         if has_step and is_whole:

@@ -9,7 +9,7 @@ from typing import Any
 from tile2triton.frontend.builder import Block, Builder
 from tile2triton.frontend.dead import Dead
 from tile2triton.frontend.failures import failure
-from tile2triton.frontend.values import Variable
+from tile2triton.frontend.values import Buffer, Variable
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,12 @@ class Scope:
         if outside is None:
             return
         for block in blocks[outside + 1 :]:
+            if name in block.carried and isinstance(binding.value, Buffer):
+                raise failure(
+                    "T2T121",
+                    f"`{name}` would be another tile in the next turn of the loop",
+                    hint=f"store to the tile: `{name}[...] = ...`, or `{name} += ...` and its kind",
+                )
             if name in block.carried:
                 raise failure(
                     "T2T121",

@@ -18,6 +18,7 @@ from tile2triton.frontend.dynamic import Dynamic
 from tile2triton.frontend.environment import Captured, environment_of
 from tile2triton.frontend.execution import Prepared, check_names, executable, explained, prepare
 from tile2triton.frontend.finish import finished
+from tile2triton.frontend.made_tiles import refuse_unused
 from tile2triton.frontend.operators import TABLE
 from tile2triton.frontend.scopes import Scope
 from tile2triton.frontend.statics import named
@@ -149,7 +150,9 @@ class _Trace:
             scope.bind(name, value)
         tracer = Tracer(builder, scope, self.environment, self._declare)
         run = executable(self.prepared, self.environment)
-        return run(tracer, **values)
+        result = run(tracer, **values)
+        refuse_unused(builder)
+        return result
 
     def _declared_inside(self) -> set[str]:
         """The names that the function declares as statements: `A: T.Tensor(...)`."""

@@ -17,6 +17,7 @@ from tile2triton.frontend.expressions import Expressions
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.jumps import record_jump
 from tile2triton.frontend.loops import KernelFrame, Loop, wanted_names
+from tile2triton.frontend.made_tiles import named_tiles, store_part, update, update_part
 from tile2triton.frontend.naming import Naming
 from tile2triton.frontend.native import truth
 from tile2triton.frontend.nests import Grid
@@ -24,15 +25,15 @@ from tile2triton.frontend.operators import call
 from tile2triton.frontend.persistent import Persistent, persistent_turns
 from tile2triton.frontend.statics import named
 from tile2triton.frontend.stores import (
-    augmented_store,
     combined,
     is_changing,
     store_element,
     store_variable,
 )
 from tile2triton.frontend.tile_loops import operand_turns
+from tile2triton.frontend.tile_values import is_tile
 from tile2triton.frontend.together import as_named
-from tile2triton.frontend.values import Buffer, Element, Pending, Variable
+from tile2triton.frontend.values import Buffer, Element, Pending, TilePart, Variable
 from tile2triton.frontend.whole_operands import WholeOperand, bound_operand
 
 
@@ -84,7 +85,7 @@ class Tracer(Expressions):
             store_variable(self.builder, old, value)
             return old
         self.scope.refuse_carried(name)
-        return self.scope.bind(name, self._named(name, value))
+        return self.scope.bind(name, self._named(name, named_tiles(name, value)))
 
     def _named_operand(self, name: str, value: WholeOperand) -> WholeOperand:
         """A whole operand under its name; what has one keeps it."""
@@ -149,7 +150,7 @@ class Tracer(Expressions):
             value = self.let(name, value)
         elif _is_fresh(value):
             value = self._named(name, value)
-        return self.scope.bind(name, value)
+        return self.scope.bind(name, named_tiles(name, value))
 
     def typed(self, name: str, annotation: Callable[[], Any], value: Any) -> Any:
         """`name: T.int32 = value` casts; any other annotation says nothing to a kernel."""
@@ -178,26 +179,22 @@ class Tracer(Expressions):
 
     def augment(self, name: str, old: Any, operation: str, value: Any) -> Any:
         """`name += value`."""
-        if isinstance(old, Buffer):
-            raise failure(
-                "T2T137",
-                f"`{name}` is a whole {old.what}; kernels compute with elements",
-                found=(f"{name}: {old.dtype}, shape {old.shape_text}",),
-                hint=f"write `for i in T.Parallel(...)` around it and `{name}[i]` inside",
-            )
+        if isinstance(old, (Buffer, TilePart)) and is_tile(old):
+            update(old, operation, value)
+            return old
         return self.assign(name, combined(old, operation, value))
 
     def store(self, base: Any, index: Any, value: Any) -> None:
         """`base[index] = value`."""
         if isinstance(base, (Buffer, Element)):
-            store_element(self.builder, base[index], value)
+            store_part(self.builder, base[index], value)
         else:
             base[index] = value
 
     def augment_item(self, base: Any, index: Any, operation: str, value: Any) -> None:
         """`base[index] += value`."""
         if isinstance(base, (Buffer, Element)):
-            augmented_store(self.builder, base[index], operation, value)
+            update_part(self.builder, base[index], operation, value)
         else:
             base[index] = combined(base[index], operation, value)
 
@@ -207,7 +204,7 @@ class Tracer(Expressions):
         if isinstance(old, Variable) and not _is_fresh(value) and is_scalar(value):
             store_variable(self.builder, old, value)
         else:
-            setattr(owner, attribute, self._named(attribute, value))
+            setattr(owner, attribute, self._named(attribute, named_tiles(attribute, value)))
 
     def augment_attribute(self, owner: Any, attribute: str, operation: str, value: Any) -> None:
         """`owner.attribute += value`."""
@@ -259,7 +256,7 @@ class Tracer(Expressions):
         if isinstance(iterable, Loop) and self.builder.takes_operands:
             return operand_turns(self.builder, self.scope, iterable, carried)
         if isinstance(iterable, Loop):
-            return loop_turns(self.builder, self.scope, iterable, targets, carried)
+            return loop_turns(self.builder, iterable, targets, carried)
         if isinstance(iterable, Grid):
             return self._grid(iterable, targets, carried)
         if isinstance(iterable, Persistent):
@@ -276,7 +273,7 @@ class Tracer(Expressions):
                 yield as_named(values, targets)
                 return
             loop = Loop("serial", {"start": grid.extents[depth]})
-            for value in loop_turns(self.builder, self.scope, loop, names[depth], carried):
+            for value in loop_turns(self.builder, loop, names[depth], carried):
                 yield from turns((*values, value))
 
         return turns(())

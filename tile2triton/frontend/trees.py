@@ -23,6 +23,7 @@ def tree_of(value: Any) -> ast.expr:
     """The tree of a value where a scalar or an option is wanted."""
     from tile2triton.frontend.dead import Dead
     from tile2triton.frontend.dynamic import Dynamic
+    from tile2triton.frontend.tile_values import TileValue
     from tile2triton.frontend.together import Together
     from tile2triton.frontend.values import Buffer
     from tile2triton.frontend.whole_operands import WholeOperand
@@ -43,6 +44,12 @@ def tree_of(value: Any) -> ast.expr:
         return ast.Name(value.name, ast.Load())
     if isinstance(value, (Dead, RefusedName, Together)):
         value.refuse()
+    if isinstance(value, TileValue):
+        raise failure(
+            "T2T143",
+            f"`{value}` is a whole tile, but one element is wanted",
+            hint="take one element, `value[i, j]`, or compute with whole tiles throughout",
+        )
     if isinstance(value, (tuple, list)):
         return ast.Tuple([tree_of(item) for item in value], ast.Load())
     if is_number_of_a_library(value):
@@ -87,7 +94,7 @@ def placed_at(tree: ast.expr, position: Position | None) -> ast.expr:
 
 def index_trees(index: tuple[Any, ...], shape: tuple[Any, ...], element: Element) -> list[ast.expr]:
     """The index as canonical trees: `...` and missing dimensions as `:`, no negative constants."""
-    index = _without_ellipsis(index, len(shape))
+    index = without_ellipsis(index, len(shape))
     if len(index) > len(shape):
         raise failure(
             "T2T313",
@@ -106,9 +113,9 @@ def is_complete(index: tuple[Any, ...], rank: int) -> bool:
 
 def inner_index(outer: tuple[Any, ...], inner: tuple[Any, ...], rank: int) -> tuple[Any, ...]:
     """The index of the whole buffer that `buffer[outer][inner]` means."""
-    outer = _without_ellipsis(outer, rank)
+    outer = without_ellipsis(outer, rank)
     outer += (slice(None),) * (rank - len(outer))
-    waiting = list(_without_ellipsis(inner, sum(isinstance(item, slice) for item in outer)))
+    waiting = list(without_ellipsis(inner, sum(isinstance(item, slice) for item in outer)))
     result: list[Any] = []
     for item in outer:
         if not isinstance(item, slice) or not waiting:
@@ -129,7 +136,8 @@ def _moved(index: Any, start: Any) -> Any:
     return index if start is None else start + index
 
 
-def _without_ellipsis(index: tuple[Any, ...], rank: int) -> tuple[Any, ...]:
+def without_ellipsis(index: tuple[Any, ...], rank: int) -> tuple[Any, ...]:
+    """The index of a buffer of this rank with `...` written out."""
     for at, item in enumerate(index):
         if item is ...:
             missing = (slice(None),) * (rank - len(index) + 1)

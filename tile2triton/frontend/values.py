@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from tile2triton.frontend.dtypes import DType
 from tile2triton.frontend.dynamic import Dynamic, Whole
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.naming import Naming
 from tile2triton.frontend.positions import here
+from tile2triton.frontend.tile_arithmetic import TileArithmetic, computed_with
 from tile2triton.frontend.trees import index_trees, inner_index, is_complete
 
 
@@ -63,7 +64,7 @@ class Pending(Dynamic):
         return ast.Name(self.naming.settled(), ast.Load())
 
 
-class Buffer(Whole):
+class Buffer(Whole, TileArithmetic):
     """A global tensor or a tile: indexing it gives an element or a region of it."""
 
     def __init__(
@@ -92,10 +93,25 @@ class Buffer(Whole):
         return Storage(self)
 
     def __getitem__(self, index: Any) -> Element:
-        return Element(self, index if isinstance(index, tuple) else (index,))
+        items = index if isinstance(index, tuple) else (index,)
+        is_part = any(item is None or isinstance(item, slice) or item is ... for item in items)
+        kind = TilePart if is_part and self.scope in ("shared", "fragment") else Element
+        return kind(self, items)
 
     def __repr__(self) -> str:
         return self.name
+
+    def __eq__(self, other: object) -> Any:
+        if self is other or other is None or self.scope not in ("shared", "fragment"):
+            return self is other
+        return computed_with(ast.Eq(), self, other)
+
+    def __ne__(self, other: object) -> Any:
+        if self is other or other is None or self.scope not in ("shared", "fragment"):
+            return self is not other
+        return computed_with(ast.NotEq(), self, other)
+
+    __hash__ = object.__hash__
 
     def __bool__(self) -> bool:
         raise failure(
@@ -114,18 +130,6 @@ class Buffer(Whole):
     @property
     def what(self) -> str:
         return "tensor" if self.scope == "global" else "tile"
-
-    def _no_arithmetic(self, *_: Any) -> NoReturn:
-        raise failure(
-            "T2T137",
-            f"`{self.name}` is a whole {self.what}; kernels compute with elements",
-            found=(f"{self.name}: {self.dtype}, shape {self.shape_text}",),
-            hint=f"write `for i in T.Parallel(...)` around it and `{self.name}[i]` inside",
-        )
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_arithmetic
-    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = _no_arithmetic
-    __lt__ = __le__ = __gt__ = __ge__ = __neg__ = _no_arithmetic
 
     @property
     def shape_text(self) -> str:
@@ -180,11 +184,44 @@ class Element(Dynamic):
     def __getitem__(self, index: Any) -> Element:
         further = index if isinstance(index, tuple) else (index,)
         if any(isinstance(item, slice) or item is ... for item in self.index):
-            return Element(self.buffer, inner_index(self.index, further, self.buffer.ndim))
-        return Element(self.buffer, self.index + further)
+            return self.buffer[inner_index(self.index, further, self.buffer.ndim)]
+        return self.buffer[self.index + further]
 
     def __repr__(self) -> str:
         return ast.unparse(self.region)
+
+
+class TilePart(Whole, TileArithmetic, Element):
+    """A part of a tile: the region where an operator takes one, and an operand of arithmetic."""
+
+    @property
+    def is_view(self) -> bool:
+        """Whether it has dimensions that the tile has not, so that it is no region of it."""
+        return any(item is None for item in self.index)
+
+    @property
+    def scalars(self) -> tuple[Dynamic, ...]:
+        """What its index is computed from while the kernel runs."""
+        bounds = [
+            bound
+            for item in self.index
+            for bound in ((item.start, item.stop) if isinstance(item, slice) else (item,))
+        ]
+        return tuple(bound for bound in bounds if isinstance(bound, Dynamic))
+
+    def __repr__(self) -> str:
+        items = [
+            ":" if isinstance(item, slice) and item == slice(None) else str(item)
+            for item in self.index
+        ]
+        return f"{self.buffer.name}[{', '.join(items)}]" if self.is_view else super().__repr__()
+
+    def __getitem__(self, index: Any) -> Any:
+        from tile2triton.frontend.tile_values import as_value
+
+        return as_value(self)[index] if self.is_view else super().__getitem__(index)
+
+    __hash__ = Element.__hash__
 
 
 def _is_zero(index: Any) -> bool:

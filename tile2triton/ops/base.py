@@ -4,7 +4,7 @@ import ast
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rewrites.errors import Problem
@@ -15,6 +15,30 @@ from rewrites.quote import literal
 def no_problems(call: ast.Call, facts: Facts) -> Iterable[Problem]:
     """The check of an operator that takes anything."""
     return ()
+
+
+@dataclass(frozen=True)
+class Source:
+    """A tile or a part of a tensor that an operator reads: of its extents, those that it keeps."""
+
+    shape: tuple[Any, ...]
+    dtype: str
+    scope: str
+
+
+@dataclass(frozen=True)
+class Made:
+    """The tile that an operator makes where it is called without a destination.
+
+    `options` are what the call then says, and `name` is what the tile is called where the user
+    gives it no name.
+    """
+
+    shape: tuple[Any, ...]
+    dtype: str
+    name: str
+    options: dict[str, Any] = field(default_factory=dict)
+    scope: str = "fragment"
 
 
 @dataclass(frozen=True)
@@ -67,6 +91,8 @@ class Operator:
     # A statement's destination by parameter name, and whether its old value matters.
     writes: str = ""
     keeps: Callable[[dict[str, ast.expr]], bool] = lambda arguments: False
+    # What a call without the destination makes, of its sources by name and its plain options.
+    makes: Callable[[dict[str, Source], dict[str, Any]], Made] | None = None
     # Its form on whole operands; without one, an expression is taken element by element.
     whole: WholeForm | None = None
     # The type of its result on whole operands, "float" any that is one; "" is their own.

@@ -12,7 +12,7 @@ from rewrites.space import Space
 from rewrites.stores import store
 from rewrites.values import Value, cast
 from tile2triton.hints.copies import CopyHints
-from tile2triton.ops.base import Operator
+from tile2triton.ops.base import Made, Operator, Source
 from tile2triton.ops.descriptor_copies import load_by_descriptor, store_by_descriptor
 from tile2triton.ops.lowerings import indices_of, space_of_region
 from tile2triton.ops.regions import CopyMatch, Region, copy_problems, match_copy, read_region
@@ -47,7 +47,15 @@ def copy(
     | `T.copy(A[b, i : i + 64, h, :], s)` | dimensions picked by an index are dropped | the same |
     | `T.copy(s, f)` | tile to tile, with a cast | `f = s.to(tl.float32)` |
     | `T.copy(f, C[i, j])` | write the tile at i, j | `tl.store(…, f, mask=…)` |
+    | `x = T.copy(A[i : i + 64, :])` | a new tile of these elements | `x = tl.load(…)` |
     """
+
+
+def made(sources: dict[str, Source], options: dict[str, Any]) -> Made:
+    """A tile of the source's elements; what comes from a tensor may be loaded ahead of its use."""
+    source = sources["src"]
+    scope = "shared" if source.scope == "global" else "fragment"
+    return Made(source.shape, source.dtype, "tile", scope=scope)
 
 
 def check(call: ast.Call, facts: Facts) -> Iterator[Problem]:
@@ -142,6 +150,7 @@ COPY = Operator(
     surface=copy,
     lower=lower,
     writes="dst",
+    makes=made,
     kind="statement",
     check=check,
     reference=reference,

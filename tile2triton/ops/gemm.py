@@ -17,7 +17,7 @@ from rewrites.stores import store
 from rewrites.values import Value, triton_dtype
 from rewrites.values import cast as typed_cast
 from tile2triton.hints.products import note_hints
-from tile2triton.ops.base import Operator
+from tile2triton.ops.base import Made, Operator, Source
 from tile2triton.ops.gemm_rules import check, matrix_axes
 from tile2triton.ops.lowerings import indices_of, space_of_region
 from tile2triton.ops.regions import (
@@ -58,7 +58,21 @@ def gemm(
     | `T.gemm(a, b, c)` | c += a @ b | `c = tl.dot(a, b, c)` |
     | `T.gemm(a, b, c, transpose_B=True)` | c += a @ bᵀ | `c = tl.dot(a, tl.trans(b), c)` |
     | `T.gemm(a, b, c, clear_accum=True)` | c = a @ b | `c = tl.dot(a, b)` |
+    | `c = T.gemm(a, b)` | a new tile of float32, of int32 for int8 | `c = tl.dot(a, b)` |
     """
+
+
+def made(sources: dict[str, Source], options: dict[str, Any]) -> Made:
+    """A product by itself, in the type that it is added up in."""
+    a, b = (sources[side].shape[-2:] for side in "AB")
+    rows = a[-1] if options.get("transpose_A") else a[0]
+    columns = b[0] if options.get("transpose_B") else b[-1]
+    return Made((rows, columns), accumulator(sources["A"].dtype), "product", {"clear_accum": True})
+
+
+def accumulator(dtype: str) -> str:
+    """The type that products of this type are added up in."""
+    return {"int8": "int32", "float64": "float64"}.get(dtype, "float32")
 
 
 def reference(
@@ -72,16 +86,16 @@ def reference(
     **hints: Any,
 ) -> None:
     # Sums of int8 products are exact in float64, where NumPy multiplies matrices fast.
-    accumulator = {"int8": "int32", "float64": "float64"}.get(A.dtype, "float32")
+    kind = accumulator(A.dtype)
     a, b = _matrix(A), _matrix(B)
     product = (a.T if transpose_A else a) @ (b.T if transpose_B else b)
     if A.dtype == "int8":
         product = product.astype(np.int64)
-    total = cast(product, accumulator)
+    total = cast(product, kind)
     old = C.read()
     if not bool(value_of(clear_accum)):
         with np.errstate(all="ignore"):
-            total = total + cast(old, accumulator).reshape(total.shape)
+            total = total + cast(old, kind).reshape(total.shape)
     C.write(cast(total, C.dtype).reshape(old.shape))
 
 
@@ -105,9 +119,8 @@ def lower(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> None:
     assert region is not None
     target = facts.tiles[region.buffer]
     inner, value = _read(space, region, node)
-    accumulator = target.dtype
     # Triton has no bfloat16 accumulator: the product is made in float32 and added there.
-    computed = "float32" if accumulator == "bfloat16" else accumulator
+    computed = "float32" if target.dtype == "bfloat16" else target.dtype
     clear = as_condition(space.value(arguments["clear_accum"]))
     old = typed_cast(value, computed).tree
     zero = literal(0.0 if is_float(computed) else 0)
@@ -130,7 +143,7 @@ def lower(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> None:
     if computed != "float32":
         dot.keywords.append(ast.keyword("out_dtype", triton_dtype(computed)))
     made = _turned(dot) if is_turned else dot
-    product = typed_cast(Value(made, computed, value.axes), accumulator)
+    product = typed_cast(Value(made, computed, value.axes), target.dtype)
     if inner is None:
         space.lowering.emit("target = value", target=target.name, value=product.tree)
         return
@@ -206,6 +219,7 @@ GEMM = Operator(
     surface=gemm,
     lower=lower,
     writes="C",
+    makes=made,
     keeps=keeps,
     kind="statement",
     check=check,

@@ -1,15 +1,16 @@
 """T.reduce_sum and its kind: combine a tile along one dimension."""
 
 import ast
+import functools
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rewrites.dtypes import is_float
+from rewrites.dtypes import bits, is_float
 from rewrites.errors import Problem
 from rewrites.facts import Facts
-from tile2triton.ops.base import Operator, WholeForm
+from tile2triton.ops.base import Made, Operator, Source, WholeForm
 from tile2triton.ops.reduce_lowering import keeps, lower_kind
 from tile2triton.ops.regions import as_written, read_region, region_problems, static_value
 from tile2triton.ops.whole import reductions
@@ -62,6 +63,7 @@ def reduce_sum(
     |---|---|---|
     | `T.reduce_sum(x, out, dim=1)` | out[i] = sum of x[i, :] | `out = tl.sum(x, 1)` |
     | `T.reduce_sum(x, out, dim=1, clear=False)` | out[i] += the sum | `out += tl.sum(x, 1)` |
+    | `out = T.reduce_sum(x, dim=1)` | a new tile, of at least 32 bits | `out = tl.sum(x, 1)` |
     """
 
 
@@ -80,6 +82,7 @@ def reduce_max(
     |---|---|---|
     | `T.reduce_max(x, out, dim=1)` | out[i] = largest of x[i, :] | `out = tl.max(x, 1)` |
     | `T.reduce_max(x, out, dim=1, clear=False)` | and old out | `tl.maximum(out, tl.max(x, 1))` |
+    | `out = T.reduce_max(x, dim=1)` | a new tile of the type of x | `out = tl.max(x, 1)` |
     """
 
 
@@ -132,6 +135,20 @@ def reduce_absmax(
     |---|---|---|
     | `T.reduce_absmax(x, out, dim=1)` | largest magnitude | `out = tl.max(tl.abs(x), 1)` |
     """
+
+
+def made(kind: str, sources: dict[str, Source], options: dict[str, Any]) -> Made:
+    """The tile without `dim`; sums are made in 32 bits at least."""
+    source = sources["buffer"]
+    rank = len(source.shape)
+    axis = options.get("dim", -1) % rank
+    dtype = source.dtype
+    if kind in ("sum", "abssum") and bits(dtype) < 32:
+        dtype = "float32" if is_float(dtype) else "int32"
+    shape = source.shape[:axis] + source.shape[axis + 1 :] or (1,)
+    # T.reduce_abssum has no `clear`: it always starts anew.
+    clears = {} if kind == "abssum" else {"clear": True}
+    return Made(shape, dtype, "reduced", clears)
 
 
 def check(call: ast.Call, facts: Facts) -> Iterator[Problem]:
@@ -261,6 +278,7 @@ def reduction(
         kind="statement",
         check=check,
         reference=reference if kind is None else _named(kind),
+        makes=None if kind is None else functools.partial(made, kind),
         whole=whole,
     )
 

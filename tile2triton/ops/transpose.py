@@ -10,7 +10,7 @@ from rewrites.errors import Problem
 from rewrites.facts import Facts
 from rewrites.space import Space
 from rewrites.stores import store
-from tile2triton.ops.base import Operator
+from tile2triton.ops.base import Made, Operator, Source
 from tile2triton.ops.gemm_rules import matrix_axes
 from tile2triton.ops.lowerings import indices_of, space_of_region
 from tile2triton.ops.regions import Region, as_written, read_region, region_problems
@@ -30,6 +30,12 @@ def transpose(src: Any, dst: Any, annotations: Any = None) -> Any:
     |---|---|---|
     | `T.transpose(s, t)` | t = sᵀ | `t = tl.trans(s)` |
     """
+
+
+def made(sources: dict[str, Source], options: dict[str, Any]) -> Made:
+    """A tile of the same elements, the other way round."""
+    source = sources["src"]
+    return Made(source.shape[::-1], source.dtype, "transposed")
 
 
 def check(call: ast.Call, facts: Facts) -> Iterator[Problem]:
@@ -81,6 +87,7 @@ TRANSPOSE = Operator(
     surface=transpose,
     kind="statement",
     writes="dst",
+    makes=made,
     check=check,
     lower=lower,
     reference=reference,

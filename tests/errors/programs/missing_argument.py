@@ -10,6 +10,6 @@ def program():
     def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
         with T.Kernel(1, threads=128) as bx:
             tile = T.alloc_shared((64,), "float32")
-            T.copy(A)
+            T.fill(tile)
 
     return main

@@ -1,4 +1,4 @@
-"""An augmented assignment to a whole tile."""
+"""An augmented assignment to a whole tensor."""
 
 import tile2triton
 import tile2triton.language as T
@@ -9,9 +9,7 @@ def program():
     @T.prim_func
     def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
         with T.Kernel(1, threads=128) as bx:
-            tile = T.alloc_fragment((64,), "float32")
-            T.copy(A, tile)
-            tile += 1.0
-            T.copy(tile, B)
+            T.copy(A, B)
+            B += 1.0
 
     return main

@@ -1,0 +1,17 @@
+"""A whole tile where one element is computed."""
+
+import tile2triton
+import tile2triton.language as T
+
+
+@tile2triton.kernel
+def program():
+    @T.prim_func
+    def main(A: T.Tensor((64, 32), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=128) as bx:
+            x = T.copy(A[:, :])
+            for i in T.Parallel(64):
+                row = T.exp(x)
+                B[i] = row[i, 0]
+
+    return main

@@ -1,0 +1,447 @@
+"""Tiles as values: computed as a whole, made where they are assigned, by all meanings and torch."""
+
+import numpy as np
+import pytest
+import torch
+
+import tile2triton
+import tile2triton.language as T
+from tests.both_meanings import run_kernel
+from tile2triton import TileError
+
+ROWS, COLUMNS = 37, 50
+
+
+def numbers(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    return torch.randn(*shape, dtype=torch.float64).to(dtype)
+
+
+def close(made: torch.Tensor, wanted: torch.Tensor, tolerance: float = 1e-5) -> None:
+    assert made.dtype == wanted.dtype and made.shape == wanted.shape
+    torch.testing.assert_close(made, wanted, rtol=tolerance, atol=tolerance)
+
+
+def doubled(x):
+    """A plain function of Python's."""
+    return np.float32(0.5) * x + x * np.int64(2) - x / 2
+
+
+def chosen(a, b):
+    """Comparisons that Python makes by itself."""
+    return T.where(a == b, 1.0, T.where(a != 0.5, 2.0, 3.0)) + T.where(b == 0.5, 0.0, 4.0)
+
+
+@T.macro
+def centred(x):
+    mean = T.reduce_sum(x, dim=1) / 32
+    return x - mean[:, None]
+
+
+@tile2triton.kernel
+def arithmetic(A, B, row, column, which=0, block_M=16, block_N=32):
+    M, N = T.const("M, N")
+    A: T.Tensor((M, N), T.float32)
+    B: T.Tensor((M, N), T.float32)
+    row: T.Tensor((N,), T.float32)
+    column: T.Tensor((M,), T.float32)
+    C = T.empty((M, N), T.float32)
+    with T.Kernel(T.ceildiv(N, block_N), T.ceildiv(M, block_M), threads=64) as (bx, by):
+        m, n = by * block_M, bx * block_N
+        a = T.copy(A[m : m + block_M, n : n + block_N])
+        b = T.copy(B[m : m + block_M, n : n + block_N])
+        r, c = T.copy(row[n : n + block_N]), T.copy(column[m : m + block_M])
+        values = [
+            2 - a * b + 1.5,
+            a / (b * b + 1) - by,
+            -a * r[None, :] + c[:, None],
+            r * a - T.exp(c)[:, None],
+            T.where(a < b, a, b * T.max(r, 0.0)),
+            T.where((a <= b) & ~(a > 0), c[:, None], r),
+            T.max(abs(a), T.exp2(-b)),
+            T.cast(T.cast(a, T.float16), T.float32) + doubled(b),
+            T.where(a == b, 1.0, T.where(a != c[:, None], 2.0, 3.0)),
+            T.if_then_else(a < 1.0, b > 0.5, a >= 0) * r,
+            (c[:, None] + r)[:, :] * T.sigmoid(a),
+            chosen(a, b),
+        ]
+        C[m : m + block_M, n : n + block_N] = values[which]
+    return C
+
+
+WANTED = [
+    lambda a, b, r, c: 2 - a * b + 1.5,
+    lambda a, b, r, c: a / (b * b + 1) - (torch.arange(ROWS) // 16)[:, None],
+    lambda a, b, r, c: -a * r + c[:, None],
+    lambda a, b, r, c: r * a - c.exp()[:, None],
+    lambda a, b, r, c: torch.where(a < b, a, b * r.clamp(min=0)),
+    lambda a, b, r, c: torch.where((a <= b) & (a <= 0), c[:, None], r),
+    lambda a, b, r, c: torch.maximum(a.abs(), torch.exp2(-b)),
+    lambda a, b, r, c: a.half().float() + 2 * b,
+    lambda a, b, r, c: torch.where(a == b, 1.0, torch.where(a != c[:, None], 2.0, 3.0)),
+    lambda a, b, r, c: torch.where(a < 1, b > 0.5, a >= 0) * r,
+    lambda a, b, r, c: (c[:, None] + r) * torch.sigmoid(a),
+    lambda a, b, r, c: (
+        torch.where(a == b, 1.0, torch.where(a != 0.5, 2.0, 3.0)) + torch.where(b == 0.5, 0.0, 4.0)
+    ),
+]
+
+
+@pytest.mark.parametrize("which", range(len(WANTED)))
+def test_expressions_of_tiles_broadcast_as_in_numpy(which, device):
+    a, b = numbers(ROWS, COLUMNS), numbers(ROWS, COLUMNS)
+    row, column = numbers(COLUMNS), numbers(ROWS)
+    b[::2] = a[::2]
+    a[5] = column[5]
+    a[7, ::2] = b[9, ::3] = 0.5
+    sizes = {"M": ROWS, "N": COLUMNS, "which": which}
+    (made,) = run_kernel(arithmetic, (a, b, row, column), device, tolerance=1e-6, **sizes)
+    close(made, WANTED[which](a, b, row, column))
+
+
+@tile2triton.kernel
+def integers(A, B, which=0):
+    n = T.const("n")
+    A: T.Tensor((n,), T.int32)
+    B: T.Tensor((n,), T.int32)
+    C = T.empty((n,), T.int32)
+    with T.Kernel(1, threads=64):
+        a, b = T.copy(A[0:n]), T.copy(B[0:n])
+        i = T.arange(n)
+        values = [a // b, a % b, (a ^ b) | (i & 3), (a << 2) >> 1, ~a + 7 // b, 40 % b - (9 ^ a)]
+        if which < len(values):
+            T.copy(values[which], C)
+        else:
+            a //= b
+            a ^= i
+            a <<= 1
+            a |= b
+            C[:] = a
+    return C
+
+
+@pytest.mark.parametrize("which", range(7))
+def test_integers_compute_as_in_python(which, device):
+    a = torch.randint(-50, 50, (48,), dtype=torch.int32)
+    b = torch.randint(1, 9, (48,), dtype=torch.int32) * (-1) ** torch.arange(48, dtype=torch.int32)
+    i = torch.arange(48, dtype=torch.int32)
+    (made,) = run_kernel(integers, (a, b), device, n=48, which=which)
+    wanted = [
+        lambda: a // b,
+        lambda: a % b,
+        lambda: (a ^ b) | (i & 3),
+        lambda: (a << 2) >> 1,
+        lambda: ~a + 7 // b,
+        lambda: 40 % b - (9 ^ a),
+        lambda: ((a // b ^ i) << 1) | b,
+    ][which]()
+    close(made, wanted)
+
+
+@tile2triton.kernel
+def stores(A, row, which=0, n=32):
+    A: T.Tensor((n, n), T.float32)
+    row: T.Tensor((n,), T.float32)
+    C = T.empty((n, n), T.float32)
+    with T.Kernel(1, threads=64):
+        x, r = T.copy(A[:, :]), T.copy(row[:])
+        if which == 0:
+            x += 1.5
+            x *= r[None, :]
+            x -= r[:, None] * 0.5
+            x /= 2.0
+        if which == 1:
+            x[...] = x * x
+            x[:, 0:8] = r[0:8]
+            x[4:12, 16:] *= x[20:28, 0:16]
+            x[3, :] = r
+            x[:, 5] += r
+        if which == 2:
+            old = x
+            kept = x * 1.0
+            x *= 2.0
+            x[...] = x + old + kept
+        if which == 3:
+            y = x
+            x = x + 1.0
+            y *= 2.0
+            x = x * y
+        if which == 4:
+            x, y = x + r, x * r[:, None]
+            x += y
+        if which == 5:
+            pair = [x * 2.0, (x + 1.0) * r]
+            T.clear(x)
+            x += pair[0] - pair[1]
+        if which == 6:
+            x = centred(x * 3.0) * 2.0
+        T.copy(x, C)
+    return C
+
+
+def second(a, r):
+    a = a * a
+    a[:, :8] = r[:8]
+    a[4:12, 16:] *= a[20:28, 0:16].clone()
+    a[3] = r
+    a[:, 5] += r
+    return a
+
+
+STORED = [
+    lambda a, r: ((a + 1.5) * r - r[:, None] * 0.5) / 2,
+    second,
+    lambda a, r: 5 * a,
+    lambda a, r: (a + 1) * (a * 2),
+    lambda a, r: a + r + a * r[:, None],
+    lambda a, r: 2 * a - (a + 1) * r,
+    lambda a, r: 6 * (a - a.mean(1, keepdim=True)),
+]
+
+
+@pytest.mark.parametrize("which", range(len(STORED)))
+def test_stores_change_the_tile_and_expressions_make_another(which, device):
+    a, row = numbers(32, 32), numbers(32)
+    (made,) = run_kernel(stores, (a, row), device, tolerance=1e-6, which=which)
+    close(made, STORED[which](a, row))
+
+
+@tile2triton.kernel
+def results(A, B, dtype=T.float16, block=16):
+    M, N, K = T.const("M, N, K")
+    A: T.Tensor((M, K), dtype)
+    B: T.Tensor((N, K), dtype)
+    C = T.empty((M, N), T.float32)
+    largest = T.empty((M,), dtype)
+    total = T.empty((M,), T.float32)
+    turned = T.empty((K, N), dtype)
+    with T.Kernel(T.ceildiv(M, block), threads=64) as bx:
+        a = T.copy(A[bx * block : (bx + 1) * block, :])
+        b = T.copy(B[:, :])
+        product = T.gemm(a, b, transpose_B=True)
+        for k in T.serial(3):
+            # Made anew in each turn, which adds to what stays.
+            part = T.full((block, N), k + 1.0)
+            part += T.zeros((block, N))
+            product += part
+        C[bx * block : (bx + 1) * block, :] = product
+        T.copy(T.reduce_max(a, dim=1), largest[bx * block : (bx + 1) * block])
+        T.copy(T.reduce_sum(a, dim=-1), total[bx * block : (bx + 1) * block])
+        T.copy(T.transpose(b), turned)
+    return C, largest, total, turned
+
+
+@pytest.mark.parametrize("M", [48, 41])
+def test_operators_without_a_destination_make_one(M, device):
+    a, b = numbers(M, 32, dtype=torch.float16), numbers(16, 32, dtype=torch.float16)
+    sizes = {"M": M, "N": 16, "K": 32}
+    made = run_kernel(results, (a, b), device, tolerance=1e-6, **sizes)
+    close(made[0], a.float() @ b.float().T + 6)
+    close(made[1], a.amax(1))
+    close(made[2], a.float().sum(1))
+    close(made[3], b.T.contiguous())
+
+
+def test_the_emitted_text_keeps_the_names_of_extents():
+    text = results.compile(M=48, N=16, K=32).triton_source
+    assert "tl.full((block, N)" in text
+    assert "product = tl.dot(a, tl.trans(b))" in text
+    assert "T.zeros" not in text and "part = part + tile" in text
+
+
+@tile2triton.kernel
+def products_of_int8(A, B):
+    A: T.Tensor((16, 32), T.int8)
+    B: T.Tensor((32, 16), T.int8)
+    C = T.empty((16, 16), T.int32)
+    with T.Kernel(1, threads=128):
+        C[...] = T.gemm(T.copy(A[:, :]), T.copy(B[:, :])) * 2
+    return C
+
+
+def test_products_of_int8_are_added_up_in_int32(device):
+    a, b = (torch.randint(-100, 100, shape, dtype=torch.int8) for shape in ((16, 32), (32, 16)))
+    (made,) = run_kernel(products_of_int8, (a, b), device)
+    close(made, 2 * (a.int() @ b.int()))
+
+
+@tile2triton.kernel
+def types(A):
+    A: T.Tensor((16,), T.float16)
+    C = T.empty((16,), T.float32)
+    with T.Kernel(1, threads=128) as bx:
+        a = T.copy(A[:])
+        scale = T.exp2(A[0] + bx)
+        dtypes = (
+            a * 1.5,
+            a * 2,
+            a * scale,
+            a < 1,
+            T.arange(16) // 2,
+            T.exp(T.arange(16)),
+            T.cast(a, "int8"),
+        )
+        assert tuple(str(one.dtype) for one in dtypes) == (
+            *("float32", "float16", "float16", "bool", "int32", "float32", "int8"),
+        )
+        C[:] = a * 1.0
+    return C
+
+
+def test_types_are_those_of_the_elements():
+    assert types.compile().triton_source
+
+
+@tile2triton.kernel
+def attention_rows(Q, K, V, causal=True, block_M=32, block_N=16, dim=32):
+    """A loop that carries tiles, with masks of positions that change from turn to turn."""
+    q_len, kv_len = T.const("q_len, kv_len")
+    Q: T.Tensor((q_len, dim), T.float16)
+    K: T.Tensor((kv_len, dim), T.float16)
+    V: T.Tensor((kv_len, dim), T.float16)
+    out = T.empty((q_len, dim), T.float32)
+    with T.Kernel(T.ceildiv(q_len, block_M), threads=64) as bx:
+        q = T.copy(Q[bx * block_M : (bx + 1) * block_M, :])
+        rows = bx * block_M + T.arange(block_M)[:, None]
+        acc, total = T.zeros((block_M, dim)), T.zeros((block_M,))
+        largest = T.full((block_M,), -1e30)
+        for n in T.Pipelined(T.ceildiv(kv_len, block_N), num_stages=2):
+            k = T.copy(K[n * block_N : (n + 1) * block_N, :])
+            columns = n * block_N + T.arange(block_N)
+            seen = columns < kv_len
+            if causal:
+                seen = seen & (columns <= rows)
+            scores = T.where(seen, T.gemm(q, k, transpose_B=True) * 0.25, -T.infinity("float32"))
+            before = largest * 1.0
+            T.reduce_max(scores, largest, dim=1, clear=False)
+            weights = T.exp(scores - largest[:, None])
+            rescale = T.exp(before - largest)
+            total *= rescale
+            total += T.reduce_sum(weights, dim=1)
+            acc *= rescale[:, None]
+            v = T.copy(V[n * block_N : (n + 1) * block_N, :])
+            T.gemm(T.cast(weights, "float16"), v, acc)
+        out[bx * block_M : (bx + 1) * block_M, :] = acc / total[:, None]
+    return out
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("q_len", "kv_len"), [(64, 64), (50, 71), (71, 50)])
+def test_loops_carry_tiles_that_are_stored_to(q_len, kv_len, causal, device):
+    q, k, v = (numbers(n, 32, dtype=torch.float16) for n in (q_len, kv_len, kv_len))
+    sizes = {"q_len": q_len, "kv_len": kv_len, "causal": causal}
+    (made,) = run_kernel(attention_rows, (q, k, v), device, tolerance=1e-3, **sizes)
+    scores = q.double() @ k.double().T * 0.25
+    if causal:
+        scores = scores.masked_fill(~torch.ones(q_len, kv_len).tril().bool(), float("-inf"))
+    close(made, (scores.softmax(1) @ v.double()).float(), tolerance=5e-3)
+
+
+def rebound(x, A):
+    for _ in T.serial(2):
+        x = x + 1.0
+
+
+def unequal(x, A):
+    x *= T.arange(12)
+
+
+def unequal_store(x, A):
+    x[0:4] = x
+
+
+def in_parallel(x, A):
+    for i in T.Parallel(16):
+        y = x + 1.0
+        x[i] = y[i]
+
+
+def late(x, A):
+    def clears(tile):
+        value = tile + 1.0
+        T.clear(tile)
+        return value
+
+    T.copy(clears(x), A)
+
+
+def unused(x, A):
+    T.reduce_sum(x, dim=0)
+
+
+def computed_destination(x, A):
+    T.cumsum(x + 1.0)
+
+
+def view_as_destination(x, A):
+    x[:, None] = 1.0
+
+
+def start_alone(x, A):
+    x += T.copy(A[3])
+
+
+def unknown_extent(x, A):
+    for k in T.serial(2):
+        x += T.copy(A[k:16])
+
+
+def tensor(x, A):
+    x += A
+
+
+def whole_index(x, A):
+    x += x[T.arange(16) + T.cast(x, "int32")]
+
+
+def condition(x, A):
+    if x > 0:
+        T.clear(x)
+
+
+def both_conditions(x, A):
+    x += T.where(x > 0 and x < 1, 1.0, 2.0)
+
+
+def power(x, A):
+    x += x**2
+
+
+def accumulates(x, A):
+    x += T.reduce_sum(x, dim=0, clear=False)[0]
+
+
+ERRORS = {
+    "T2T121": (rebound,),
+    "T2T141": (unequal, unequal_store),
+    "T2T143": (in_parallel, whole_index),
+    "T2T144": (late,),
+    "T2T145": (unused,),
+    "T2T146": (computed_destination, view_as_destination),
+    "T2T280": (start_alone, unknown_extent),
+    "T2T137": (tensor,),
+    "T2T136": (condition, both_conditions),
+    "T2T132": (power,),
+    "T2T160": (accumulates,),
+}
+
+
+@pytest.mark.parametrize(
+    ("code", "body"),
+    [(code, body) for code, bodies in ERRORS.items() for body in bodies],
+    ids=lambda one: one if isinstance(one, str) else one.__name__,
+)
+def test_what_is_no_tile_is_an_error_at_its_line(code, body):
+    inner = T.macro(body)
+
+    @T.prim_func
+    def kernel(A: T.Tensor((16,), T.float32)):
+        with T.Kernel(1, threads=64):
+            x = T.copy(A[:])
+            inner(x, A)
+
+    with pytest.raises(TileError) as raised:
+        tile2triton.compile(kernel)
+    (problem,) = raised.value.diagnostics
+    first = body.__code__.co_firstlineno
+    assert problem.code == code
+    assert first < problem.line <= first + 7
