@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rewrites.facts import Facts, Launch
 from tile2triton import CompiledKernel
 from tile2triton.emit.device_functions import device_functions
 from tile2triton.simulation import prepared, simulate
@@ -16,30 +17,45 @@ from tile2triton.simulation.language import Descriptor, Pointer
 
 def run(kernel: CompiledKernel, *inputs: Tensor, is_eager: bool = True) -> Any:
     """The output of a kernel with one launch, or all its outputs, which are poisoned first."""
-    tree, facts = kernel.lowered_for(kernel.target)
-    (launch,) = facts.launches
-    assert launch.language == "gluon"
-    numbers: dict[str, Any] = dict(facts.constants)
-
-    def value(one: ast.expr) -> int:
-        text = ast.unparse(one).replace("triton.cdiv", "cdiv")
-        return int(eval(text, {"cdiv": lambda a, b: -(-a // b)}, numbers))
-
+    _, facts = kernel.lowered_for(kernel.target)
+    (one,) = facts.launches
     names = [key for key, tensor in facts.tensors.items() if tensor.role == "input"]
+    given = dict(zip(names, inputs, strict=True))
+    results = tuple(launched(kernel, one.kernel, given, is_eager).values())
+    return results[0] if len(results) == 1 else results
+
+
+def launched(
+    kernel: CompiledKernel, called: str, given: dict[str, Tensor], is_eager: bool = True
+) -> dict[str, Tensor]:
+    """What one launch stores: the tensors it takes besides those that are `given`."""
+    tree, facts = kernel.lowered_for(kernel.target)
+    (launch,) = (one for one in facts.launches if one.kernel == called)
+    assert launch.language == "gluon"
+    taken = {one.tensor for one in launch.descriptors} | set(launch.arguments)
     arrays = {
-        key: (one.float() if one.is_floating_point() else one).numpy()
-        for key, one in zip(names, inputs, strict=True)
+        key: (one.float() if one.is_floating_point() else one).numpy() for key, one in given.items()
     }
-    outputs = [tensor for tensor in facts.tensors.values() if tensor.role == "output"]
-    for made in outputs:
-        arrays[made.name] = np.full([value(one) for one in made.shape], np.nan, np.float32)
+    made = {
+        key: np.full([_value(one, facts) for one in tensor.shape], np.nan, np.float32)
+        for key, tensor in facts.tensors.items()
+        if key in taken and key not in given
+    }
+    _simulate(tree, facts, launch, {**arrays, **made}, is_eager)
+    return {key: torch.from_numpy(one) for key, one in made.items()}
+
+
+def _simulate(
+    tree: ast.Module, facts: Facts, launch: Launch, arrays: dict[str, Any], is_eager: bool
+) -> None:
     described = {
         one.name: Descriptor(
-            arrays[one.tensor].transpose(one.order), tuple(value(extent) for extent in one.block)
+            arrays[one.tensor].transpose(one.order),
+            tuple(_value(extent, facts) for extent in one.block),
         )
         for one in launch.descriptors
     }
-    grid = [value(extent) for extent in launch.grid]
+    grid = [_value(extent, facts) for extent in launch.grid]
     grid += [1] * (3 - len(grid))
     statements = [*device_functions(tree.body), *tree.body]
     code = prepared([one for one in statements if isinstance(one, ast.FunctionDef)])
@@ -47,8 +63,11 @@ def run(kernel: CompiledKernel, *inputs: Tensor, is_eager: bool = True) -> Any:
     given = {
         one: described.get(one) or Pointer(arrays[one].reshape(-1)) for one in launch.arguments
     }
-    given |= {one: numbers[one] for one in launch.constants}
+    given |= {one: facts.constants[one] for one in launch.constants}
     for program in itertools.product(*map(range, grid)):
         simulate(code, launch.kernel, given, program, grid, is_eager)
-    results = tuple(torch.from_numpy(arrays[made.name]) for made in outputs)
-    return results[0] if len(results) == 1 else results
+
+
+def _value(one: ast.expr, facts: Facts) -> int:
+    text = ast.unparse(one).replace("triton.cdiv", "cdiv")
+    return int(eval(text, {"cdiv": lambda a, b: -(-a // b)}, dict(facts.constants)))

@@ -9,6 +9,7 @@ import torch
 from tests import gluon_programs as programs
 from tests import simulated
 from tests.gluon_programs import K, M, N
+from tests.kernels.attention_backward import attention_backward
 from tests.kernels.flash_attention import flash_attention
 from tests.kernels.whole_operands import attention
 from tests.test_gluon import close, reason, specialised
@@ -163,3 +164,32 @@ def test_causal_attention_of_other_lengths(queries: int, keys: int, is_eager: bo
     assert torch.equal(found.isnan(), plain.isnan())
     assert bool(found.isnan().any()) == (queries > keys)
     assert close(found.nan_to_num(), plain.double().nan_to_num())
+
+
+@pytest.mark.parametrize("is_eager", [True, False])
+@pytest.mark.parametrize(
+    ("seq_len", "is_causal"), [(256, False), (256, True), (200, True), (72, False), (330, True)]
+)
+def test_derivatives_of_attention(seq_len: int, is_causal: bool, is_eager: bool) -> None:
+    """Four products a turn, of which two and two read one tile."""
+    q, k, v, do = (torch.randn(1, 2, seq_len, 32, dtype=torch.float16) for _ in range(4))
+    wide = [one.double().requires_grad_() for one in (q, k, v)]
+    scores = wide[0] @ wide[1].mT * 32**-0.5
+    if is_causal:
+        scores = scores.masked_fill(torch.ones(seq_len, seq_len).triu(1).bool(), float("-inf"))
+    o = scores.softmax(-1) @ wide[2]
+    wanted = torch.autograd.grad(o, wide, do.double())
+    options = {"dim": 32, "block_M": 64, "block_N": 64, "threads": 128, "is_causal": is_causal}
+    kernel = transpile(
+        attention_backward.scheduled(specialised()),
+        **{"batch": 1, "heads": 2, "seq_len": seq_len, "target": TARGET, **options},
+    )
+    given = {"Q": q, "K": k, "V": v, "dO": do}
+    rows = scores.logsumexp(-1), (o * do.double()).sum(-1)
+    given |= {one: row.detach().float() for one, row in zip(("lse", "delta"), rows, strict=True)}
+    found = {
+        **simulated.launched(kernel, "attention_backward_kernel_2", given, is_eager),
+        **simulated.launched(kernel, "attention_backward_kernel_3", given, is_eager),
+    }
+    for one, expected_one in zip(("dQ", "dK", "dV"), wanted, strict=True):
+        assert close(found[one], expected_one)

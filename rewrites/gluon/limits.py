@@ -2,13 +2,13 @@
 
 import ast
 import math
+from collections.abc import Iterator
 
 from rewrites.dtypes import bits
-from rewrites.facts import Tile
 from rewrites.gluon.errors import UnsuitedError
 from rewrites.gluon.layouts import every
 from rewrites.gluon.parts import Parts
-from rewrites.gluon.rings import factors_of, is_dot
+from rewrites.gluon.rings import factors_of, is_dot, reads
 from rewrites.tree import names_in, walk
 
 # What barriers take of shared memory, at most, and what the compiler does.
@@ -47,24 +47,44 @@ def require_memory(parts: Parts) -> None:
 
 
 def require_registers(parts: Parts) -> None:
-    """Sums, products, and factors that are computed. Raises UnsuitedError."""
+    """Sums and products, and factors that are computed beside one. Raises UnsuitedError."""
     warps = parts.consumers * parts.warps
     given = next((count for most, count in REGISTERS.items() if warps <= most), None)
     if given is None:
         raise UnsuitedError(f"{warps} warps of consumers have too few registers for products")
-    tiles: dict[str, Tile] = {}
-    for statement in every(parts.consumed):
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=target)], value=ast.Call() as call) if is_dot(
-                call
-            ):
-                (first, _), _ = factors_of(call)
-                names = [target] if parts.is_loaded(first) else [target, first]
-                tiles |= {one: parts.tile(one) for one in names}
-    sizes = [math.prod(one.shape) * bits(one.dtype) for one in tiles.values()]
-    needed = sum(sizes) // 32 // (32 * parts.warps)
+    tiles = [parts.tile(one) for one in sorted(_held(parts))]
+    needed = sum(math.prod(one.shape) * bits(one.dtype) for one in tiles)
+    needed //= 32 * 32 * parts.warps
     if needed > given - OTHERS:
         raise UnsuitedError(
             f"its products need {needed} registers of each thread, of which {warps} warps have "
             f"{given} and need {OTHERS} for all else"
         )
+
+
+def _held(parts: Parts) -> set[str]:
+    """What registers hold at once: all products, and factors while another product is in flight."""
+    found: set[str] = set()
+    for statement in every(parts.consumed):
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=target)], value=value) if is_dot(value):
+                found.add(target)
+            case ast.For(body=body):
+                found |= {one for one in _factors(body) if not parts.is_loaded(one)}
+    return found
+
+
+def _factors(body: list[ast.stmt]) -> Iterator[str]:
+    """The first factors of products that are made while another one is still to be read."""
+    unread: set[str] = set()
+    for statement in body:
+        unread -= reads(statement)
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=target)], value=ast.Call() as call) if is_dot(
+                call
+            ):
+                (first, _), _ = factors_of(call)
+                if unread:
+                    yield first
+                if target not in names_in(call):
+                    unread.add(target)
