@@ -1,28 +1,29 @@
 """What consumers do: wait for tiles, multiply, compute beside products in flight, and store."""
 
 import ast
-from collections.abc import Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Set
+from dataclasses import dataclass
 
 from rewrites.gluon.errors import UnsuitedError
-from rewrites.gluon.layouts import ANY, Layout, Layouts, every, in_gluon
+from rewrites.gluon.flights import Flights, waited
+from rewrites.gluon.layouts import ANY, every, in_gluon
 from rewrites.gluon.parts import Parts
+from rewrites.gluon.products import Products
 from rewrites.gluon.ranges import Chain
-from rewrites.gluon.rings import Load, factors_of, is_dot, is_product_loop, load_of, loads_of, reads
+from rewrites.gluon.rings import (
+    Load,
+    factors_of,
+    is_dot,
+    is_product_loop,
+    load_of,
+    loads_of,
+    reads,
+)
 from rewrites.gluon.sites import Sites
 from rewrites.nodes import Blank, Comment
 from rewrites.quote import copy_tree, expr, name, place, stmts
 from rewrites.tree import names_in
 from rewrites.turns import is_read_first
-
-
-@dataclass
-class Flight:
-    """A product in flight: its sum, what it reads from registers, and the tiles in its slots."""
-
-    sum: str
-    registers: list[str]
-    tiles: list[str]
 
 
 @dataclass
@@ -32,67 +33,24 @@ class Consumer:
     parts: Parts
     sites: Sites
     chain: Chain
-    flying: list[Flight] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.body = self.parts.consumed
         kept = set().union(*map(names_in, self.chain.bounds))
         self.places = _only_places(self.body, kept, self.parts.rings.keys())
-        self.sums: dict[str, ast.expr] = {}
-        products = self._products()
-        self.factors = {
-            one: self.parts.names.fresh(f"{one.removesuffix('_layout')}_factor_layout")
-            for one in self.sums
-        }
-        loaded = {*self.parts.rings, *self.parts.once}
-        self.layouts = Layouts(self.body, products, loaded, self.factors)
+        self.flights = Flights(self.sites)
+        self.products = Products(self.parts, self.sites, self.flights, self.body)
+        self.layouts = self.products.layouts
         # Tiles in rings, with the last statement that reads each; tiles that are on their way.
         self.held: dict[str, ast.stmt] = {}
         self.coming: dict[str, Load] = {}
         # Tiles that are needed behind the loops, and fetched before.
         self.fetched: set[str] = set()
 
-    def _products(self) -> dict[str, str]:
-        """The layout's name for each product's variable: one for all of a number of columns."""
-        names: dict[str, str] = {}
-        by_columns: dict[int, str] = {}
-        for statement in every(self.body):
-            match statement:
-                case ast.Assign(targets=[ast.Name(id=target)], value=value) if is_dot(value):
-                    tile = self.parts.tile(target)
-                    if tile.shape[0] < 16 * self.parts.warps or tile.dtype != "float32":
-                        raise UnsuitedError(f"`{target}` is no product of {self.parts.warps} warps")
-                    columns = tile.shape[1]
-                    if columns not in by_columns:
-                        by_columns[columns] = self.parts.names.fresh(f"{target}_layout")
-                    names[target] = by_columns[columns]
-                    self.sums[names[target]] = tile.trees[1]
-        return names
-
     def written(self) -> list[ast.stmt]:
         made = self._written()
         read = set().union(*map(names_in, made))
-        return [*self._layouts(read), *made]
-
-    def _layouts(self, read: set[str]) -> list[ast.stmt]:
-        """The layouts of sums, and those of factors in registers that are `read`."""
-        made: list[ast.stmt] = []
-        for key, columns in self.sums.items():
-            made += stmts(
-                "key: gl.constexpr = gl.NVMMADistributedLayout("
-                "[3, 0], [gl.num_warps(), 1], [16, columns, width])",
-                key=key,
-                columns=columns,
-                width=ast.Constant(self.parts.depth),
-            )
-            if self.factors[key] in read:
-                made += stmts(
-                    "factor: gl.constexpr = gl.DotOperandLayout(0, key, width)",
-                    factor=self.factors[key],
-                    key=key,
-                    width=ast.Constant(self.parts.width),
-                )
-        return made
+        return [*self.products.declared(read), *made]
 
     def _written(self) -> list[ast.stmt]:
         made: list[ast.stmt] = []
@@ -150,9 +108,10 @@ class Consumer:
                 if target in self.places:
                     return []
                 if is_dot(value):
+                    assert isinstance(value, ast.Call)
                     return self.product(target, value, statement)
                 made = self.arrived(reads(statement), statement)
-                made += self.finished(reads(statement), statement)
+                made += self.flights.finished(reads(statement), statement)
                 known = self.layouts.known.get(target)
                 copy = ast.Assign([name(target)], self.layouts.placed(value, known))
                 made += self.chain.paired(statement, copy, name(self.sites.part))
@@ -166,9 +125,12 @@ class Consumer:
             case ast.For(iter=ast.Call(args=args), target=target, body=body):
                 return self.loop(statement, target, args, body)
             case ast.If(test=test, body=body, orelse=[]):
-                before = [*self.arrived(set(self.coming), statement), *self.drained(statement)]
+                before = [
+                    *self.arrived(set(self.coming), statement),
+                    *self.flights.drained(statement),
+                ]
                 inside = self.block(body)
-                inside += self.drained(statement)
+                inside += self.flights.drained(statement)
                 return [*before, place(ast.If(in_gluon(test), inside, []), statement)]
             case ast.Expr(value=ast.Call(func=ast.Attribute(attr="store")) as call):
                 return self.store(call, statement)
@@ -179,19 +141,19 @@ class Consumer:
     def loop(
         self, statement: ast.For, target: ast.expr, args: list[ast.expr], body: list[ast.stmt]
     ) -> list[ast.stmt]:
-        made = [*self.arrived(set(self.coming), statement), *self.drained(statement)]
+        made = [*self.arrived(set(self.coming), statement), *self.flights.drained(statement)]
         header = ast.Call(name("range"), [in_gluon(one) for one in args], [])
         inside = self.block(body)
         behind: list[ast.stmt] = []
         if self._may_run_on(body):
-            (flight,) = self.flying
-            self.flying = []
-            inside += self._waited(1, [flight.sum])
+            (flight,) = self.flights.flying
+            self.flights.flying = []
+            inside += waited(1, [flight.sum])
             for tile in flight.tiles:
                 inside += self.sites.returned(tile, 2)
                 behind += self.sites.returned(tile, 1)
-            behind = [*self._waited(0, [flight.sum]), *behind]
-        inside += self.drained(statement)
+            behind = [*waited(0, [flight.sum]), *behind]
+        inside += self.flights.drained(statement)
         loop = ast.For(copy_tree(target), header, inside, [])
         return [place(one, statement) for one in (*made, loop, *behind)]
 
@@ -200,16 +162,17 @@ class Consumer:
 
         Its factors stay in their slots until then.
         """
-        if len(self.flying) != 1 or len(self.parts.loops) > 1:
+        if len(self.flights.flying) != 1 or len(self.parts.loops) > 1:
             return False
-        (flight,) = self.flying
+        (flight,) = self.flights.flying
         sums = [one for one in body if isinstance(one, ast.Assign) and is_dot(one.value)]
         is_read = any(flight.sum in reads(one) for one in body if one not in sums)
-        return not flight.registers and len(sums) == 1 and not is_read
+        is_kept = not flight.registers and not flight.memories
+        return is_kept and len(sums) == 1 and not is_read
 
     def load(self, load: Load, statement: ast.stmt) -> list[ast.stmt]:
         """Begin to fetch a tile that is loaded once; the producer brings those of rings."""
-        made = self.finished({load.name}, statement)
+        made = self.flights.finished({load.name}, statement)
         if load.name not in self.parts.rings and load.name not in self.fetched:
             made += self.sites.fetched(load)
         self.coming[load.name] = load
@@ -225,126 +188,37 @@ class Consumer:
         return [place(one, statement) for one in made]
 
     def freed(self, names: set[str], statement: ast.stmt) -> list[ast.stmt]:
-        """Give back the slots of tiles that have been read into registers, the last time here."""
+        """Give back the slots of tiles that have been read into registers, the last time here.
+
+        Where a product in flight reads the same tile, its slot goes back behind that.
+        """
         done = [one for one in self.held if one in names and self.held[one] is statement]
         made = stmts("fence_async_shared()") if done else []
         for one in done:
             del self.held[one]
-            made += stmts(f"mbarrier.arrive({self.sites.empty(one)}, count=1)")
+            reader = self.flights.reading(one)
+            if reader is not None:
+                reader.tiles.append(one)
+            else:
+                made += stmts(f"mbarrier.arrive({self.sites.empty(one)}, count=1)")
         return [place(one, statement) for one in made]
 
-    def product(self, target: str, call: ast.expr, statement: ast.stmt) -> list[ast.stmt]:
-        assert isinstance(call, ast.Call)
-        (first, is_turned), (second, second_is_turned) = factors_of(call)
-        added = call.args[2] if len(call.args) > 2 else None
-        made = self.arrived({first, second}, statement)
-        registers: list[str] = []
-        tiles: list[str] = []
-        trees: list[ast.expr] = []
-        layout = self.layouts.products[target]
-        for at, (one, turned) in enumerate(((first, is_turned), (second, second_is_turned))):
-            if self.parts.is_loaded(one):
-                tree: ast.expr = name(one)
-                if turned:
-                    tree = expr("x.permute((1, 0))", x=tree)
-                if self.held.get(one) is statement:
-                    del self.held[one]
-                    tiles.append(one)
-                trees.append(tree)
-                continue
-            if at or turned:
-                raise UnsuitedError(
-                    f"`{one}` does not come by TMA, and wgmma reads it from shared memory"
-                )
-            made += self.finished({*names_in(call.args[0])}, statement)
-            factor = self.sites.names.fresh(f"{one}_factor")
-            known = self.layouts.known.get(one)
-            value = self.layouts.placed(call.args[0], known)
-            if known == Layout(self.factors[layout]):
-                factor = one
-                if not isinstance(value, ast.Name):
-                    made += stmts("factor = value", factor=factor, value=value)
-                registers.append(factor)
-                trees.append(name(factor))
-                continue
-            made += stmts(
-                "factor = gl.convert_layout(value, gl.DotOperandLayout(0, layout, width))",
-                factor=factor,
-                value=value,
-                layout=layout,
-                width=ast.Constant(self.parts.width),
-            )
-            registers.append(factor)
-            trees.append(name(factor))
-        if added is None or not isinstance(added, ast.Name):
-            rows, columns = self.parts.tile(target).trees
-            zeros = expr(
-                "gl.zeros((rows, columns), gl.float32, layout=layout)",
-                rows=rows,
-                columns=columns,
-                layout=layout,
-            )
-            issued = expr(
-                "warpgroup_mma(a, b, zeros, use_acc=False, is_async=True)",
-                a=trees[0],
-                b=trees[1],
-                zeros=zeros,
-            )
-        else:
-            if added.id != target:
-                raise UnsuitedError(f"`{target}` adds to `{added.id}`")
-            issued = expr(
-                "warpgroup_mma(a, b, total, is_async=True)",
-                a=trees[0],
-                b=trees[1],
-                total=name(target),
-            )
-        made += stmts("target = issued", target=target, issued=issued)
-        self.flying.append(Flight(target, registers, tiles))
+    def product(self, target: str, call: ast.Call, statement: ast.stmt) -> list[ast.stmt]:
+        """A product, behind which the tiles that nothing else reads are given back."""
+        factors = [one for one, _ in factors_of(call)]
+        made = self.arrived(set(factors), statement)
+        tiles = [one for one in dict.fromkeys(factors) if self.held.get(one) is statement]
+        for one in tiles:
+            del self.held[one]
+        made += self.products.made(target, call, tiles, statement)
         return [place(one, statement) for one in made]
-
-    def finished(self, names: set[str], statement: ast.stmt) -> list[ast.stmt]:
-        """Wait until the products are done that set, or read, one of these names."""
-        last = -1
-        for at, flight in enumerate(self.flying):
-            if flight.sum in names or names & set(flight.registers):
-                last = at
-        return self._awaited(last + 1, statement)
-
-    def drained(self, statement: ast.stmt) -> list[ast.stmt]:
-        return self._awaited(len(self.flying), statement)
-
-    def _awaited(self, count: int, statement: ast.stmt) -> list[ast.stmt]:
-        """Wait for the first products in flight, and give their slots back."""
-        if not count:
-            return []
-        done, self.flying = self.flying[:count], self.flying[count:]
-        sums = list(dict.fromkeys(flight.sum for flight in done))
-        registers = [one for flight in done for one in flight.registers]
-        made = self._waited(len(self.flying), sums, registers)
-        for flight in done:
-            for tile in flight.tiles:
-                made += stmts(f"mbarrier.arrive({self.sites.empty(tile)}, count=1)")
-        return [place(one, statement) for one in made]
-
-    def _waited(
-        self, pending: int, sums: list[str], registers: Sequence[str] = ()
-    ) -> list[ast.stmt]:
-        """Let so many products stay in flight; others have read what they read from registers."""
-        targets = [*sums, *(f"_{one}" for one in registers)]
-        waited = expr(
-            "warpgroup_mma_wait(pending, deps=depended)",
-            pending=ast.Constant(pending),
-            depended=ast.List([name(one) for one in (*sums, *registers)], ast.Load()),
-        )
-        target: ast.expr = name(targets[0])
-        if len(targets) > 1:
-            target = ast.Tuple([name(one) for one in targets], ast.Store())
-        return [ast.Assign([target], waited)]
 
     def store(self, call: ast.Call, statement: ast.stmt) -> list[ast.stmt]:
         """Store a tile by way of shared memory, or as it lies in registers, by pointers."""
-        made = [*self.arrived(names_in(call), statement), *self.finished(names_in(call), statement)]
+        made = [
+            *self.arrived(names_in(call), statement),
+            *self.flights.finished(names_in(call), statement),
+        ]
         match call:
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=owner)), args=[coordinates, value]

@@ -83,9 +83,13 @@ class Layouts:
                 case ast.Assign(targets=[ast.Name(id=target)], value=ast.Call() as call) if is_dot(
                     call
                 ):
-                    (first, _), _ = factors_of(call)
-                    if self.known.get(first) == ANY and first not in self.loaded:
-                        self.known[first] = Layout(self.factors[self.products[target]])
+                    layout = self.products[target]
+                    for at, (factor, is_turned) in enumerate(factors_of(call)):
+                        if self.known.get(factor) == ANY and factor not in self.loaded:
+                            # What wgmma reads from memory may have any layout on its way there.
+                            in_memory = at or is_turned
+                            base = layout if in_memory else self.factors[layout]
+                            self.known[factor] = Layout(base)
         for one in reversed(free):
             self._learn(one)
 

@@ -39,11 +39,24 @@ def require_memory(parts: Parts) -> None:
                 names = [one for one in names_in(value) if one in parts.facts.tiles]
                 size = max((math.prod(parts.facts.tiles[one].shape) for one in names), default=0)
                 total += parts.consumers * size * bits(parts.dtype(owner)) // 8
+    computed = {one: parts.tile(one) for one in _in_memory(parts)}
+    # What is narrower in memory than in registers is taken for what it is there.
+    total += parts.consumers * sum(math.prod(one.shape) * 2 for one in computed.values())
     if total + BARRIERS > parts.facts.shared_memory:
         raise UnsuitedError(
             f"its tiles need {total} bytes of shared memory, of which there are "
             f"{parts.facts.shared_memory}"
         )
+
+
+def _in_memory(parts: Parts) -> Iterator[str]:
+    """The factors that are computed, and that wgmma reads from shared memory."""
+    for statement in every(parts.consumed):
+        match statement:
+            case ast.Assign(value=ast.Call() as call) if is_dot(call):
+                for at, (one, is_turned) in enumerate(factors_of(call)):
+                    if (at or is_turned) and not parts.is_loaded(one):
+                        yield one
 
 
 def require_registers(parts: Parts) -> None:

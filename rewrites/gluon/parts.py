@@ -3,7 +3,7 @@
 import ast
 from dataclasses import dataclass, field
 
-from rewrites.dtypes import bits
+from rewrites.dtypes import BY_NAME, bits
 from rewrites.environment import Names, environment_of
 from rewrites.facts import Descriptor, Facts, Launch, Tile
 from rewrites.gluon.errors import UnsuitedError
@@ -80,6 +80,13 @@ class Parts:
 
     def dtype(self, descriptor: str) -> str:
         return self.facts.tensors[self.descriptors[descriptor].tensor].dtype
+
+    def factor_dtype(self, tree: ast.expr) -> str:
+        """The type of a factor that is a name, or a cast of one, in Triton's words."""
+        match tree:
+            case ast.Call(func=ast.Attribute(attr="to"), args=[ast.Attribute(attr=kind)]):
+                return kind
+        return BY_NAME[self.tile(ast.unparse(tree)).dtype].triton
 
     def tile(self, variable: str) -> Tile:
         tile = self.facts.tiles.get(variable)

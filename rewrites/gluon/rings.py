@@ -75,6 +75,14 @@ def _factor(tree: ast.expr) -> tuple[str, bool]:
     raise UnsuitedError(f"`{ast.unparse(tree)}` is multiplied, which is no tile by its name")
 
 
+def plain_factor(tree: ast.expr) -> ast.expr:
+    """A factor as it is before it is transposed."""
+    match tree:
+        case ast.Call(func=ast.Attribute(attr="trans"), args=[inner]):
+            return inner
+    return tree
+
+
 def is_dot(tree: ast.AST) -> bool:
     return isinstance(tree, ast.Call) and ast.unparse(tree.func) == "tl.dot"
 

@@ -30,6 +30,7 @@ class Sites:
         self._turns = {one: fresh(f"{one}_turn") for one in self.parts.rings}
         self._tiles = {one: fresh(f"{one}_tile") for one in self.parts.once}
         self._staged: dict[str, str] = {}
+        self._computed: dict[str, tuple[str, ast.expr]] = {}
 
     def _all(self) -> list[str]:
         return [*self.parts.rings, *self.parts.once]
@@ -134,6 +135,14 @@ class Sites:
             memory=memory,
         )
 
+    def memory(self, variable: str, value: ast.expr) -> ast.expr:
+        """Where a factor lies that each consumer computes; `value` is a name, or a cast of one."""
+        if variable not in self._computed:
+            kind = self.parts.factor_dtype(value)
+            called = self.names.fresh(f"{variable}_tile")
+            self._computed[variable] = called, expr(f"gl.{kind}")
+        return expr("t.index(p)", t=self._computed[variable][0], p=self.part)
+
     def passed(self, chain: Chain, is_first: bool) -> list[ast.stmt]:
         """Give back the tiles of turns that only other consumers have."""
         body: list[ast.stmt] = []
@@ -170,7 +179,27 @@ class Sites:
             made += self._barriers(self._full[one], ast.Constant(both), 1)
         for owner, staged in self._staged.items():
             made += self._memory(staged, owner, ast.Constant(both), self.parts.descriptors[owner])
+        for one, (called, kind) in self._computed.items():
+            made += self._factor_memory(called, kind, self.parts.tile(one).trees)
         return made
+
+    def _factor_memory(
+        self, called: str, kind: ast.expr, extents: tuple[ast.expr, ...]
+    ) -> list[ast.stmt]:
+        shape = [copy_tree(one) for one in extents]
+        layout = expr(
+            "gl.NVMMASharedLayout.get_default_for(shape, kind)",
+            shape=ast.List(shape, ast.Load()),
+            kind=kind,
+        )
+        both = ast.List([ast.Constant(self.parts.consumers), *map(copy_tree, shape)], ast.Load())
+        return stmts(
+            "called = gl.allocate_shared_memory(kind, shape, layout)",
+            called=called,
+            kind=kind,
+            shape=both,
+            layout=layout,
+        )
 
     def _memory(
         self, called: str, descriptor: str, count: ast.expr, made: Descriptor
@@ -199,6 +228,7 @@ class Sites:
             *self._rings.values(),
             *self._tiles.values(),
             *self._staged.values(),
+            *(called for called, _ in self._computed.values()),
             *self._full.values(),
             *self._empty.values(),
         ]

@@ -45,6 +45,7 @@ def attention_consumer(
     scores_layout: gl.constexpr = gl.NVMMADistributedLayout(
         [3, 0], [gl.num_warps(), 1], [16, dim, 16]
     )
+    scores_factor_layout: gl.constexpr = gl.DotOperandLayout(0, scores_layout, 2)
     K_shared_turn = 0
     V_shared_turn = 0
     gl.static_assert(dim == 128)
@@ -117,9 +118,7 @@ def attention_consumer(
             )
             V_shared = V_shared_ring.index(V_shared_slot).reshape([block_N, dim])
             V_shared_turn += 1
-            weights_factor = gl.convert_layout(
-                weights, gl.DotOperandLayout(0, scores_layout, 2)
-            )
+            weights_factor = gl.convert_layout(weights, scores_factor_layout)
             acc = warpgroup_mma(weights_factor, V_shared, acc, is_async=True)
 
             # What was summed under the old maximum is scaled to the new one.
@@ -140,9 +139,7 @@ def attention_consumer(
         mbarrier.wait(V_shared_full.index(V_shared_slot), V_shared_turn // stages & 1)
         V_shared = V_shared_ring.index(V_shared_slot).reshape([block_N, dim])
         V_shared_turn += 1
-        weights_factor_1 = gl.convert_layout(
-            weights, gl.DotOperandLayout(0, scores_layout, 2)
-        )
+        weights_factor_1 = gl.convert_layout(weights, scores_factor_layout)
         acc = warpgroup_mma(weights_factor_1, V_shared, acc, is_async=True)
         acc, _weights_factor_1 = warpgroup_mma_wait(0, deps=[acc, weights_factor_1])
         mbarrier.arrive(V_shared_empty.index(V_shared_slot), count=1)
@@ -184,9 +181,7 @@ def attention_consumer(
         mbarrier.wait(V_shared_full.index(V_shared_slot), V_shared_turn // stages & 1)
         V_shared = V_shared_ring.index(V_shared_slot).reshape([block_N, dim])
         V_shared_turn += 1
-        weights_factor_2 = gl.convert_layout(
-            weights, gl.DotOperandLayout(0, scores_layout, 2)
-        )
+        weights_factor_2 = gl.convert_layout(weights, scores_factor_layout)
         acc = warpgroup_mma(weights_factor_2, V_shared, acc, is_async=True)
         acc, _weights_factor_2 = warpgroup_mma_wait(0, deps=[acc, weights_factor_2])
         mbarrier.arrive(V_shared_empty.index(V_shared_slot), count=1)

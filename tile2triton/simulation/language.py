@@ -81,9 +81,9 @@ def _narrow(result: Any, data: Sequence[Any]) -> Any:
 class Product(Tile):
     """A product in flight: it counts as a sum for the next product only."""
 
-    def __init__(self, data: Any, name: str, slots: list[Slot]) -> None:
+    def __init__(self, data: Any, name: str, slots: list[Slot], partition: int | None) -> None:
         super().__init__(data)
-        self.name = name
+        self.name, self.partition = name, partition
         self.slots = slots
 
 
@@ -91,6 +91,7 @@ class Product(Tile):
 class View:
     """Shared memory, as it is seen: `shape` and `is_turned` say how, `fills` since when."""
 
+    machine: Machine
     slot: Slot
     fills: int
     shape: tuple[int, ...] | None = None
@@ -110,7 +111,7 @@ class View:
         return Tile(self.read())
 
     def read(self) -> Any:
-        data = self.slot.read()
+        data = self.slot.read(self.machine.running)
         if self.slot.fills != self.fills:
             raise ProtocolError(f"{self.slot.name} is read after it was loaded again")
         if data is None:
@@ -123,7 +124,7 @@ class Memory:
     """An allocation: as many slots, or barriers, as its first extent says."""
 
     def __init__(self, machine: Machine, name: str, count: int, is_barriers: bool) -> None:
-        self.name = name
+        self.name, self.machine = name, machine
         self.items = [
             Barrier(machine, f"{name}[{at}]") if is_barriers else Slot(f"{name}[{at}]")
             for at in range(count)
@@ -134,7 +135,7 @@ class Memory:
             # Where nothing is done with it, as under `pred=False`.
             return None
         item = self.items[at]
-        return item if isinstance(item, Barrier) else View(item, item.fills)
+        return item if isinstance(item, Barrier) else View(self.machine, item, item.fills)
 
 
 @dataclass
@@ -216,7 +217,8 @@ class Descriptor:
 class Flights:
     """The products of one partition that are in flight, oldest first."""
 
-    def __init__(self) -> None:
+    def __init__(self, partition: int | None) -> None:
+        self.partition = partition
         self.products: list[Product] = []
 
     def issue(
@@ -229,7 +231,7 @@ class Flights:
         if first is not None and second is not None and total.data is not None:
             data = first.astype(np.float32) @ second.astype(np.float32)
             data = data + total.data if use_acc else data
-        made = Product(data, ", ".join(slot.name for slot in slots), slots)
+        made = Product(data, ", ".join(slot.name for slot in slots), slots, self.partition)
         for slot in slots:
             slot.readers.append(made)
         self.products.append(made)

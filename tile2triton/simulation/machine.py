@@ -1,5 +1,7 @@
 """Partitions that take turns, barriers between them, and shared memory that knows its readers."""
 
+from __future__ import annotations
+
 import itertools
 import threading
 from collections.abc import Callable, Sequence
@@ -29,6 +31,8 @@ class Machine:
         self.waiting: dict[int, tuple[Callable[[], bool], str]] = {}
         self.alive: list[int] = []
         self.failure: BaseException | None = None
+        # The barrier that each partition waited for last.
+        self.waited: dict[int | None, Barrier] = {}
         # Each is held until its partition has the turn.
         self.turns: list[threading.Lock] = []
 
@@ -103,7 +107,10 @@ class Machine:
 
 @dataclass
 class Barrier:
-    """An mbarrier: a phase ends when all have arrived, and all bytes that are expected."""
+    """An mbarrier: a phase ends when all have arrived, and all bytes that are expected.
+
+    Who arrives gives back the slot that it `guards`.
+    """
 
     machine: Machine
     name: str
@@ -111,6 +118,7 @@ class Barrier:
     pending: int = 0
     missing: int = 0
     phase: int = 0
+    guards: Slot | None = None
 
     def init(self, count: int) -> None:
         self.count = self.pending = count
@@ -118,6 +126,8 @@ class Barrier:
     def arrive(self, count: int = 1) -> None:
         if not self.count:
             raise ProtocolError(f"{self.name} is used before it is made")
+        if self.guards is not None:
+            self.guards.give_back(self.machine.running)
         self.pending -= count
         if self.pending < 0:
             raise ProtocolError(f"more arrive at {self.name} than its {self.count}")
@@ -135,6 +145,7 @@ class Barrier:
 
     def wait(self, parity: int) -> None:
         self.machine.wait(lambda: self.phase % 2 != parity, f"for phase {parity} of {self.name}")
+        self.machine.waited[self.machine.running] = self
 
     def _end(self) -> None:
         if not self.pending and not self.missing:
@@ -151,6 +162,8 @@ class Slot:
     # How often it has been loaded.
     fills: int = 0
     readers: list[Any] = field(default_factory=list)
+    # Which of these loads each partition has given back.
+    returned: dict[int | None, int] = field(default_factory=dict)
 
     def fill(self, value: Any) -> None:
         if self.readers:
@@ -158,7 +171,14 @@ class Slot:
         self.value = value
         self.fills += 1
 
-    def read(self) -> Any:
+    def give_back(self, partition: int | None) -> None:
+        if any(one.partition == partition for one in self.readers):
+            raise ProtocolError(f"{self.name} is given back while a product reads it")
+        self.returned[partition] = self.fills
+
+    def read(self, partition: int | None) -> Any:
         if not self.fills:
             raise ProtocolError(f"{self.name} is read before it is loaded")
+        if self.returned.get(partition) == self.fills:
+            raise ProtocolError(f"{self.name} is read after it was given back")
         return self.value

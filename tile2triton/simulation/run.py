@@ -101,7 +101,7 @@ def _scope(
     flights: dict[int | None, Flights] = {}
 
     def flying() -> Flights:
-        return flights.setdefault(machine.running, Flights())
+        return flights.setdefault(machine.running, Flights(machine.running))
 
     def allocate(kind: Any, shape: Sequence[int], layout: Any) -> Memory:
         is_barriers = layout == "barriers"
@@ -112,10 +112,12 @@ def _scope(
 
     def load(descriptor: Any, at: Sequence[Any], barrier: Any, memory: View) -> None:
         memory.slot.fill(descriptor.load(at) if computes else None)
+        if machine.running in machine.waited:
+            machine.waited[machine.running].guards = memory.slot
         barrier.bring(descriptor.block_type.nbytes)
 
     def store(descriptor: Any, at: Sequence[Any], memory: View) -> None:
-        descriptor.store(at, memory.slot.read())
+        descriptor.store(at, memory.read())
 
     def arrive(barrier: Any, count: int = 1, pred: bool = True) -> None:
         if pred:
@@ -152,6 +154,7 @@ def _scope(
         set_auto_layout=lambda tile, layout: tile,
         SliceLayout=lambda dim, parent: None,
         NVMMADistributedLayout=lambda *rest: None,
+        NVMMASharedLayout=SimpleNamespace(get_default_for=lambda *rest: None),
         DotOperandLayout=lambda *rest: None,
         allocate_shared_memory=allocate,
         static_range=range,

@@ -1,0 +1,148 @@
+"""Products of a consumer: their layouts, and where wgmma reads their factors from."""
+
+import ast
+from dataclasses import dataclass, field
+
+from rewrites.gluon.errors import UnsuitedError
+from rewrites.gluon.flights import Flight, Flights
+from rewrites.gluon.layouts import Layout, Layouts, every
+from rewrites.gluon.parts import Parts
+from rewrites.gluon.rings import factors_of, is_dot, plain_factor
+from rewrites.gluon.sites import Sites
+from rewrites.quote import copy_tree, expr, name, stmts
+from rewrites.tree import names_in
+
+
+@dataclass
+class Products:
+    """Tiles that TMA brings are read as they lie; first factors that are computed, from registers.
+
+    Other factors that are computed go through shared memory.
+    """
+
+    parts: Parts
+    sites: Sites
+    flights: Flights
+    body: list[ast.stmt]
+    # The columns of each layout of sums, and the layouts of first factors in registers beside.
+    columns: dict[str, ast.expr] = field(default_factory=dict)
+    factors: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        names = self._named()
+        for one in self.columns:
+            base = one.removesuffix("_layout")
+            self.factors[one] = self.parts.names.fresh(f"{base}_factor_layout")
+        loaded = {*self.parts.rings, *self.parts.once}
+        self.layouts = Layouts(self.body, names, loaded, self.factors)
+
+    def _named(self) -> dict[str, str]:
+        """The layout's name for each product's variable: one for all of a number of columns."""
+        names: dict[str, str] = {}
+        by_columns: dict[int, str] = {}
+        for statement in every(self.body):
+            match statement:
+                case ast.Assign(targets=[ast.Name(id=target)], value=value) if is_dot(value):
+                    tile = self.parts.tile(target)
+                    if tile.shape[0] < 16 * self.parts.warps or tile.dtype != "float32":
+                        raise UnsuitedError(f"`{target}` is no product of {self.parts.warps} warps")
+                    columns = tile.shape[1]
+                    if columns not in by_columns:
+                        by_columns[columns] = self.parts.names.fresh(f"{target}_layout")
+                    names[target] = by_columns[columns]
+                    self.columns[names[target]] = tile.trees[1]
+        return names
+
+    def declared(self, read: set[str]) -> list[ast.stmt]:
+        """The layouts of sums, and those of factors in registers that are `read`."""
+        made: list[ast.stmt] = []
+        for key, columns in self.columns.items():
+            made += stmts(
+                "key: gl.constexpr = gl.NVMMADistributedLayout("
+                "[3, 0], [gl.num_warps(), 1], [16, columns, width])",
+                key=key,
+                columns=columns,
+                width=ast.Constant(self.parts.depth),
+            )
+            if self.factors[key] in read:
+                made += stmts(
+                    "factor: gl.constexpr = gl.DotOperandLayout(0, key, width)",
+                    factor=self.factors[key],
+                    key=key,
+                    width=ast.Constant(self.parts.width),
+                )
+        return made
+
+    def made(
+        self, target: str, call: ast.Call, tiles: list[str], statement: ast.stmt
+    ) -> list[ast.stmt]:
+        """A product, behind which the slots of `tiles` go back."""
+        factors = factors_of(call)
+        flight = Flight(target, reads={one for one, _ in factors}, tiles=tiles)
+        made: list[ast.stmt] = []
+        trees: list[ast.expr] = []
+        for tree, (one, is_turned) in zip(call.args, factors, strict=False):
+            if self.parts.is_loaded(one):
+                factor: ast.expr = name(one)
+            else:
+                made += self.flights.finished(names_in(tree), statement)
+                if tree is call.args[0] and not is_turned:
+                    factor, leading = self._in_registers(target, one, tree, flight)
+                else:
+                    factor, leading = self._in_memory(one, tree, flight, statement)
+                made += leading
+            trees.append(expr("x.permute((1, 0))", x=factor) if is_turned else factor)
+        made += self._issued(target, call, trees)
+        self.flights.flying.append(flight)
+        return made
+
+    def _in_registers(
+        self, target: str, one: str, tree: ast.expr, flight: Flight
+    ) -> tuple[ast.expr, list[ast.stmt]]:
+        layout = Layout(self.factors[self.layouts.products[target]])
+        known = self.layouts.known.get(one)
+        value = self.layouts.placed(tree, known)
+        if isinstance(value, ast.Name) and known == layout:
+            flight.registers.append(one)
+            return value, []
+        factor = self.sites.names.fresh(f"{one}_factor")
+        flight.registers.append(factor)
+        if known != layout:
+            value = expr("gl.convert_layout(value, layout)", value=value, layout=layout.tree)
+        return name(factor), stmts("factor = value", factor=factor, value=value)
+
+    def _in_memory(
+        self, one: str, tree: ast.expr, flight: Flight, statement: ast.stmt
+    ) -> tuple[ast.expr, list[ast.stmt]]:
+        value = plain_factor(tree)
+        memory = self.sites.memory(one, value)
+        flight.memories.append(one)
+        made = self.flights.written(one, statement)
+        made += stmts(
+            "memory.store(value)\nfence_async_shared()",
+            memory=memory,
+            value=self.layouts.placed(value, self.layouts.known.get(one)),
+        )
+        return copy_tree(memory), made
+
+    def _issued(self, target: str, call: ast.Call, factors: list[ast.expr]) -> list[ast.stmt]:
+        """A product of two factors, which is added to what the call adds to."""
+        a, b = factors
+        added = call.args[2] if len(call.args) > 2 else None
+        if isinstance(added, ast.Name):
+            if added.id != target:
+                raise UnsuitedError(f"`{target}` adds to `{added.id}`")
+            return stmts(
+                "total = warpgroup_mma(a, b, total, is_async=True)", total=target, a=a, b=b
+            )
+        rows, columns = self.parts.tile(target).trees
+        return stmts(
+            "total = warpgroup_mma(a, b, gl.zeros((rows, columns), gl.float32, layout=layout), "
+            "use_acc=False, is_async=True)",
+            total=target,
+            a=a,
+            b=b,
+            rows=rows,
+            columns=columns,
+            layout=self.layouts.products[target],
+        )

@@ -1,0 +1,101 @@
+"""Scans over chunks in Gluon: factors that are computed, in registers and in shared memory."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests import simulated
+from tests.kernels.chunk_scan import chunk_scan
+from tests.kernels.chunk_state import chunk_state
+from tests.kernels.linear_attention import linear_attention
+from tests.kernels.retention import retention
+from tests.test_gluon import close, specialised
+from tile2triton import CompiledKernel, compile_check, transpile
+
+TARGET = "cuda:90"
+# Batches, heads, chunks and tokens in each.
+B, H, C, L = 1, 4, 2, 128
+
+
+def normal(*shape: int) -> Tensor:
+    return torch.randn(*shape, dtype=torch.float16) * 0.3
+
+
+def decays(*shape: int) -> Tensor:
+    """What grows along the last axis, from below 0."""
+    return torch.cumsum(-torch.rand(*shape) * 0.1, -1)
+
+
+def heads(tokens: int) -> tuple[Tensor, ...]:
+    return tuple(normal(B, tokens, 2, 64) for _ in range(3))
+
+
+CASES: dict[str, tuple[Any, Callable[[], tuple[Tensor, ...]]]] = {
+    "linear": (linear_attention, lambda: heads(256)),
+    "linear-ragged": (linear_attention, lambda: heads(200)),
+    "retention": (retention, lambda: (*heads(256), -torch.rand(2) * 0.1)),
+    "retention-ragged": (retention, lambda: (*heads(72), -torch.rand(2) * 0.1)),
+    "state": (
+        chunk_state,
+        lambda: (
+            normal(B, C * L, 1, 128),
+            normal(B, C * L, H, 64),
+            torch.rand(B, H, C, L),
+            decays(B, H, C, L),
+        ),
+    ),
+    "scan": (
+        chunk_scan,
+        lambda: (
+            normal(B, C, 1, L, L),
+            normal(B, C * L, H, 64),
+            torch.rand(B, H, C, L),
+            decays(B, H, C, L),
+            normal(B, C * L, 1, 64),
+            normal(B, C, H, 64, 64),
+            torch.randn(H),
+        ),
+    ),
+}
+
+
+def kernel_of(case: str) -> tuple[CompiledKernel, tuple[Tensor, ...]]:
+    program, made = CASES[case]
+    inputs = made()
+    kernel = transpile(program.scheduled(specialised()), *inputs, target=TARGET)
+    assert "gluon.jit" in kernel.triton_source, kernel.lowered_facts.hint_report
+    return kernel, inputs
+
+
+@pytest.mark.parametrize("is_eager", [True, False])
+@pytest.mark.parametrize("case", CASES)
+def test_scans(case: str, is_eager: bool) -> None:
+    """As plain Triton computes them, whose own tests compare it with what is right."""
+    kernel, inputs = kernel_of(case)
+    found = simulated.run(kernel, *inputs, is_eager=is_eager)
+    assert close(found, kernel(*inputs).double())
+
+
+@pytest.mark.compile
+@pytest.mark.parametrize("case", ["retention", "state", "scan"])
+def test_scans_compile(case: str) -> None:
+    kernel, _ = kernel_of(case)
+    (report,) = compile_check.check_all([(kernel.triton_source, kernel.lowered_facts, TARGET)])
+    assert report.problem is None and report.spills == 0
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("case", CASES)
+def test_scans_on_cuda(case: str) -> None:
+    """A hundred runs with the same bits, as close as plain Triton is."""
+    program, made = CASES[case]
+    inputs = [one.cuda() for one in made()]
+    call = transpile(program.scheduled(specialised()), *inputs)
+    assert "gluon.jit" in call.triton_source
+    found = call(*inputs)
+    assert close(found.double(), transpile(program, *inputs)(*inputs).double())
+    assert all(torch.equal(found, call(*inputs)) for _ in range(100))
