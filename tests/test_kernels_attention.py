@@ -8,7 +8,6 @@ import torch
 from tests import oracles
 from tests.kernel_case import TOLERANCES, Case
 from tests.kernels.flash_attention import flash_attention
-from tests.kernels.flash_attention_overlapped import flash_attention_overlapped
 from tests.kernels.gqa_attention import gqa_attention
 from tests.kernels.gqa_decode import gqa_decode
 from tests.kernels.linear_attention import linear_attention
@@ -41,20 +40,6 @@ def attention_case(
             "block_N": block_n,
             "threads": 128,
         },
-    )
-
-
-def overlapped_case(dtype: str, seq_len: int, is_causal: bool, layout: str) -> Case:
-    bshd = layout == "bshd"
-    shape = (BATCH, seq_len, HEADS, DIM) if bshd else (BATCH, HEADS, seq_len, DIM)
-    return Case(
-        f"overlapped-{dtype}-{layout}-{seq_len}-{'causal' if is_causal else 'full'}",
-        flash_attention_overlapped,
-        lambda q, k, v: oracles.flash_attention(q, k, v, is_causal, layout),
-        (shape, shape, shape),
-        dtype,
-        sizes=(BATCH, HEADS, seq_len, DIM),
-        parameters={"is_causal": is_causal, "layout": layout, "block": 32, "threads": 128},
     )
 
 
@@ -118,12 +103,6 @@ CASES = (
     *(attention_case("bfloat16", 75, is_causal, "bshd") for is_causal in (False, True)),
     # Shorter than one block.
     *(attention_case("float16", 5, is_causal, "bshd") for is_causal in (False, True)),
-    *(
-        overlapped_case(dtype, seq_len, is_causal, layout)
-        for dtype, layout in (("float16", "bshd"), ("bfloat16", "bhsd"))
-        for is_causal in (False, True)
-        for seq_len in (64, 75)
-    ),
     *(linear_case(dtype, seq_len) for dtype in ("float16", "bfloat16") for seq_len in (48, 43)),
 )
 

@@ -21,7 +21,6 @@ from benchmarks.handwritten import attention as by_hand
 from benchmarks.handwritten import attention_pointers as with_pointers
 from benchmarks.tilelang_port import tilelang_version
 from tests.kernels.flash_attention import flash_attention
-from tests.kernels.flash_attention_overlapped import flash_attention_overlapped
 from tests.kernels.flash_attention_simple import flash_attention_simple
 from tests.kernels.gqa_attention import gqa_attention
 from tests.kernels.whole_operands import attention
@@ -44,14 +43,6 @@ CONSUMERS = tuple(
         "threads": 128,
     }
     for consumers, block_n, stages in ((2, 128, 2), (2, 64, 3), (2, 64, 4), (3, 64, 3), (3, 128, 2))
-)
-OVERLAPPED = tuple(
-    {
-        "block": config["BLOCK_M"],
-        "num_stages": config["num_stages"],
-        "threads": 32 * config["num_warps"],
-    }
-    for config in by_hand.ROTATED_CONFIGS
 )
 
 
@@ -130,12 +121,6 @@ def attention_workload(dim: int, seq_len: int, is_causal: bool, layout: str) -> 
                 "tile2triton",
                 partial(tile_program, flash_attention_simple),
                 SPLIT,
-            ),
-            Contestant(
-                "tile2triton overlapped",
-                "tile2triton",
-                partial(tile_program, flash_attention_overlapped),
-                OVERLAPPED,
             ),
             *([] if bshd else [Contestant("tile2triton whole", "tile2triton", whole_operands)]),
             Contestant(

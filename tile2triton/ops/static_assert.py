@@ -7,7 +7,9 @@ from typing import Any
 from rewrites.errors import Problem
 from rewrites.facts import Facts
 from rewrites.scalars import as_condition
+from rewrites.shapes import plain_extent
 from rewrites.space import Space
+from rewrites.tree import names_in
 from tile2triton.ops.base import Operator
 from tile2triton.ops.regions import as_written
 from tile2triton.ops.static import static_value
@@ -42,9 +44,13 @@ def check(call: ast.Call, facts: Facts) -> Iterator[Problem]:
 
 def lower(space: Space, arguments: dict[str, ast.expr], node: ast.Call) -> None:
     """A literal was true when the program was traced and needs no check any more."""
-    if not isinstance(arguments["cond"], ast.Constant):
-        condition = as_condition(space.value(arguments["cond"]))
-        space.lowering.emit("tl.static_assert(condition)", condition=condition.tree)
+    if isinstance(arguments["cond"], ast.Constant):
+        return
+    tree = plain_extent(arguments["cond"])
+    if names_in(tree).isdisjoint(("min", "max")):
+        tree = as_condition(space.value(arguments["cond"])).tree
+    # Triton's own minimum and maximum of constants are no constants.
+    space.lowering.emit("tl.static_assert(condition)", condition=tree)
 
 
 def reference(cond: Any) -> None:
