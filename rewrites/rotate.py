@@ -74,9 +74,9 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
     return tree
 
 
-def rotated_kernel(kernel: ast.FunctionDef, facts: Facts) -> ast.FunctionDef:
-    """A kernel with its loops rotated, as far as they allow it."""
-    _Rotation(kernel, facts).block(kernel.body, [])
+def rotated_kernel(kernel: ast.FunctionDef, facts: Facts, is_late: bool = False) -> ast.FunctionDef:
+    """A kernel with its loops rotated, as far as they allow it; `is_late` as for `turn_of`."""
+    _Rotation(kernel, facts, is_late).block(kernel.body, [])
     return kernel
 
 
@@ -84,6 +84,7 @@ def rotated_kernel(kernel: ast.FunctionDef, facts: Facts) -> ast.FunctionDef:
 class _Rotation:
     kernel: ast.FunctionDef
     facts: Facts
+    is_late: bool = False
 
     def __post_init__(self) -> None:
         self.names = Names.of(self.kernel, self.facts)
@@ -119,7 +120,7 @@ class _Rotation:
     def loop(self, loop: ast.For, after: list[ast.stmt]) -> list[ast.stmt]:
         """The statements that stand for a loop."""
         try:
-            turn = turn_of(loop, after, self.facts)
+            turn = turn_of(loop, after, self.facts, self.is_late)
             goes_on = ast.dump(turn.start) in self.stops
             self.stops.add(ast.dump(turn.stop))
             if goes_on:

@@ -106,13 +106,17 @@ class Turn:
         return setter
 
 
-def turn_of(loop: ast.For, after: list[ast.stmt], facts: Facts) -> Turn:
-    """The parts of a loop's turn, `after` which these statements run. Raises TurnError."""
+def turn_of(loop: ast.For, after: list[ast.stmt], facts: Facts, is_late: bool = False) -> Turn:
+    """The parts of a loop's turn, `after` which these statements run. Raises TurnError.
+
+    As much as may be is done late, at the end: sums are scaled there too, and a turn's only product
+    is made there.
+    """
     asserted = [one for one in loop.body if _is_assertion(one)]
     steps = _steps([one for one in loop.body if not _is_assertion(one)])
     turn = Turn(loop, asserted, steps, *_header(loop, facts))
-    _find_end(turn, facts)
-    _find_leading(turn)
+    _find_end(turn, facts, is_late)
+    _find_leading(turn, is_late)
     _find_carried(turn, facts)
     _require_order(turn)
     written = {step.target for step in turn.steps}
@@ -164,11 +168,11 @@ def _steps(body: list[ast.stmt]) -> list[Step]:
     return steps
 
 
-def _find_end(turn: Turn, facts: Facts) -> None:
+def _find_end(turn: Turn, facts: Facts, is_late: bool) -> None:
     """The products whose sums nothing in the turn reads, and all that is cheap and only theirs."""
     steps = turn.steps
     products = [at for at, step in enumerate(steps) if step.is_product]
-    if len(products) < 2:
+    if len(products) < (1 if is_late else 2):
         raise TurnError("it has no two products")
     end = {
         at
@@ -179,13 +183,24 @@ def _find_end(turn: Turn, facts: Facts) -> None:
         raise TurnError(f"`{steps[products[-1]].target}` is not added to a sum")
     while True:
         users = {at: _users(turn, at) for at in range(len(steps)) if at not in end}
+        sums = {steps[at].target for at in end if steps[at].is_product} if is_late else set()
         more = {
-            at for at, used in users.items() if used and used <= end and _is_cheap(steps[at], facts)
+            at
+            for at, used in users.items()
+            if used and used <= end and (_is_cheap(steps[at], facts) or _scales(steps[at], sums))
         }
         if not more:
             break
         end |= more
     turn.end = sorted(end)
+
+
+def _scales(step: Step, sums: set[str]) -> bool:
+    """Whether a step is `total = total * factor` for one of these sums."""
+    match step.value:
+        case ast.BinOp(left=ast.Name(id=total), op=ast.Mult(), right=right):
+            return total == step.target and total in sums and total not in names_in(right)
+    return False
 
 
 def _users(turn: Turn, at: int) -> set[int]:
@@ -205,14 +220,14 @@ def _is_cheap(step: Step, facts: Facts) -> bool:
     return calls and (step.is_load or not computes or step.target not in facts.tiles)
 
 
-def _find_leading(turn: Turn) -> None:
+def _find_leading(turn: Turn, is_late: bool) -> None:
     """The products that need nothing of the turn before, with all that they need."""
     found: set[int] = set()
     for at, step in enumerate(turn.steps):
         if step.is_product and at not in turn.end:
             found |= _needed(turn, at) or set()
     turn.leading = sorted(found)
-    if not turn.leading:
+    if not turn.leading and not (is_late and sum(step.is_product for step in turn.steps) == 1):
         raise TurnError("each of its products needs something of the turn before")
     if not turn.rest:
         raise TurnError("nothing is computed between its products")

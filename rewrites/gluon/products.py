@@ -102,9 +102,7 @@ class Products:
         layout = Layout(self.factors[self.layouts.products[target]])
         known = self.layouts.known.get(one)
         value = self.layouts.placed(tree, known)
-        if isinstance(value, ast.Name) and known == layout:
-            flight.registers.append(one)
-            return value, []
+        # Its own name, so that it stays while it is read, and the next turn's has another place.
         factor = self.sites.names.fresh(f"{one}_factor")
         flight.registers.append(factor)
         if known != layout:

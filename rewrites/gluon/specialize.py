@@ -33,9 +33,10 @@ def specialized(
     kernel: ast.FunctionDef, launch: Launch, facts: Facts, consumers: int
 ) -> Specialized:
     """The kernel in Gluon. Raises UnsuitedError."""
-    if "consumers" not in facts.schedule.nodes:
+    is_asked = "consumers" in facts.schedule.nodes
+    if not is_asked:
         _require_tried(kernel)
-    turned = rotated_kernel(copy_tree(kernel), facts)
+    turned = rotated_kernel(copy_tree(kernel), facts, is_late=is_asked)
     parts = parts_of(kernel, launch, facts, consumers, turned.body)
     chain = chain_of(parts)
     sites = Sites(parts)

@@ -95,7 +95,6 @@ def attention_consumer(
         row_max = new_max
         scores_before = gl.exp2(scores * scale - row_max[:, None])
         row_sum = row_sum + gl.sum(scores_before, axis=1)
-        acc = acc * rescale[:, None]
         for k in range(1, whole):
             K_shared_slot = K_shared_turn % stages
             mbarrier.wait(
@@ -111,6 +110,7 @@ def attention_consumer(
                 is_async=True,
             )
             # Of the turn before; it runs while the rest of this one is computed.
+            acc = acc * rescale[:, None]
             weights = scores_before.to(gl.float16)
             V_shared_slot = V_shared_turn % stages
             mbarrier.wait(
@@ -133,7 +133,7 @@ def attention_consumer(
             row_sum = row_sum + gl.sum(scores_before, axis=1)
             acc, _weights_factor = warpgroup_mma_wait(0, deps=[acc, weights_factor])
             mbarrier.arrive(V_shared_empty.index(V_shared_slot), count=1)
-            acc = acc * rescale[:, None]
+        acc = acc * rescale[:, None]
         weights = scores_before.to(gl.float16)
         V_shared_slot = V_shared_turn % stages
         mbarrier.wait(V_shared_full.index(V_shared_slot), V_shared_turn // stages & 1)
