@@ -112,6 +112,8 @@ class Launch:
     options: dict[str, int] = field(default_factory=dict)
     # What the kernel is written in: "triton" or "gluon".
     language: str = "triton"
+    # Tensors that kernels in Gluon for AMD copy from.
+    copied: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -339,7 +341,11 @@ class Program:
     facts: Facts
 
 
+# The targets for which kernels have a form in Gluon.
+GLUON_TARGETS = ("cuda:90", "hip:gfx942", "hip:gfx950")
+
+
 def is_specialized(facts: Facts) -> bool:
     """Whether kernels are to be written in Gluon, where they wait for products themselves."""
     asked = facts.schedule.consumers is not None
-    return asked and facts.wants_gluon and facts.target == "cuda:90"
+    return asked and facts.wants_gluon and facts.target in GLUON_TARGETS

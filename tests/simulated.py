@@ -9,24 +9,31 @@ import torch
 from torch import Tensor
 
 from rewrites.facts import Facts, Launch
+from rewrites.gluon.amd.chips import CHIPS
 from tile2triton import CompiledKernel
 from tile2triton.emit.device_functions import device_functions
 from tile2triton.simulation import prepared, simulate
 from tile2triton.simulation.language import Descriptor, Pointer
 
 
-def run(kernel: CompiledKernel, *inputs: Tensor, is_eager: bool = True) -> Any:
+def run(
+    kernel: CompiledKernel, *inputs: Tensor, is_eager: bool = True, in_stages: bool = True
+) -> Any:
     """The output of a kernel with one launch, or all its outputs, which are poisoned first."""
     _, facts = kernel.lowered_for(kernel.target)
     (one,) = facts.launches
     names = [key for key, tensor in facts.tensors.items() if tensor.role == "input"]
     given = dict(zip(names, inputs, strict=True))
-    results = tuple(launched(kernel, one.kernel, given, is_eager).values())
+    results = tuple(launched(kernel, one.kernel, given, is_eager, in_stages).values())
     return results[0] if len(results) == 1 else results
 
 
 def launched(
-    kernel: CompiledKernel, called: str, given: dict[str, Tensor], is_eager: bool = True
+    kernel: CompiledKernel,
+    called: str,
+    given: dict[str, Tensor],
+    is_eager: bool = True,
+    in_stages: bool = True,
 ) -> dict[str, Tensor]:
     """What one launch stores: the tensors it takes besides those that are `given`."""
     tree, facts = kernel.lowered_for(kernel.target)
@@ -41,12 +48,17 @@ def launched(
         for key, tensor in facts.tensors.items()
         if key in taken and key not in given
     }
-    _simulate(tree, facts, launch, {**arrays, **made}, is_eager)
+    _simulate(tree, facts, launch, {**arrays, **made}, is_eager, in_stages)
     return {key: torch.from_numpy(one) for key, one in made.items()}
 
 
 def _simulate(
-    tree: ast.Module, facts: Facts, launch: Launch, arrays: dict[str, Any], is_eager: bool
+    tree: ast.Module,
+    facts: Facts,
+    launch: Launch,
+    arrays: dict[str, Any],
+    is_eager: bool,
+    in_stages: bool,
 ) -> None:
     described = {
         one.name: Descriptor(
@@ -65,7 +77,16 @@ def _simulate(
     }
     given |= {one: facts.constants[one] for one in launch.constants}
     for program in itertools.product(*map(range, grid)):
-        simulate(code, launch.kernel, given, program, grid, is_eager)
+        simulate(
+            code,
+            launch.kernel,
+            given,
+            program,
+            grid,
+            is_eager,
+            halves=facts.target in CHIPS,
+            in_stages=in_stages,
+        )
 
 
 def _value(one: ast.expr, facts: Facts) -> int:

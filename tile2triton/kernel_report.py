@@ -31,6 +31,7 @@ AMD_INSTRUCTIONS: Mapping[str, str] = {
     "ds_read": r"ds_(?:read|load)\w*",
     "ds_write": r"ds_(?:write|store)\w*",
     "s_barrier": r"s_barrier",
+    "s_setprio": r"s_setprio",
 }
 
 

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from rewrites.facts import Facts
+from rewrites.gluon.amd.chips import CHIPS
+from rewrites.gluon.amd.specialize import specialized_for_amd
 from rewrites.gluon.errors import UnsuitedError
 from rewrites.gluon.specialize import Specialized, specialized
 from rewrites.tree import kernels_of
@@ -32,7 +34,8 @@ def specialize(lowered: Lowered, plain: Callable[[], Lowered]) -> tuple[Lowered,
     launches = {launch.kernel: launch for launch in facts.launches}
     for kernel in kernels_of(tree):
         try:
-            made = specialized(kernel, launches[kernel.name], facts, facts.schedule.consumers)
+            make = specialized_for_amd if facts.target in CHIPS else specialized
+            made = make(kernel, launches[kernel.name], facts, facts.schedule.consumers)
             mixed.made[kernel.name] = made
         except UnsuitedError as error:
             mixed.reasons[kernel.name] = str(error)

@@ -5,6 +5,7 @@ import itertools
 
 from rewrites.dtypes import is_float as is_float_dtype
 from rewrites.facts import Descriptor, Facts, Launch, Tensor
+from rewrites.gluon.amd.chips import CHIPS
 from rewrites.nodes import Comment
 from rewrites.quote import expr, literal, name, stmts
 from rewrites.tensors import strides
@@ -126,6 +127,7 @@ def _launch(
     new = [made for made in launch.descriptors if made.name not in described]
     described |= {made.name for made in new}
     call = _alignments(new, facts, written)
+    call += _alignments_for_copies(launch, facts)
     call += [_descriptor(made, facts, launch.language) for made in new]
     call.append(_call(launch, facts, grid))
     if not may_be_empty(launch, facts):
@@ -168,6 +170,21 @@ def _alignments(descriptors: list[Descriptor], facts: Facts, written: set[str]) 
     if copies:
         copies.insert(0, Comment(f"TMA reads from multiples of {ALIGNMENT} bytes only."))
     return refusals + copies
+
+
+def _alignments_for_copies(launch: Launch, facts: Facts) -> list[ast.stmt]:
+    """What AMD's chips copy past registers is read from good addresses, and never written to."""
+    if launch.language != "gluon" or facts.target not in CHIPS or not CHIPS[facts.target].direct:
+        return []
+    made: list[ast.stmt] = []
+    for key in launch.copied:
+        tensor = facts.tensors[facts.tensors[key].storage]
+        if tensor.role == "input":
+            made += stmts(f"if x.data_ptr() % {ALIGNMENT}:\n    x = x.clone()", x=tensor.name)
+    if made:
+        said = f"Copies past registers read from multiples of {ALIGNMENT} bytes only."
+        made.insert(0, Comment(said))
+    return made
 
 
 def _descriptor(made: Descriptor, facts: Facts, language: str) -> ast.stmt:

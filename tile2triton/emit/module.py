@@ -24,6 +24,10 @@ IMPORTS = (
     ("gluon", "from triton.experimental import gluon"),
     ("gl", "from triton.experimental.gluon import language as gl"),
     *(
+        (one, f"from triton.experimental.gluon.language.amd import {one}")
+        for one in ("cdna3", "cdna4")
+    ),
+    *(
         (one, f"from triton.experimental.gluon.language.nvidia.hopper import {one}")
         for one in ("fence_async_shared", "mbarrier", "tma", "warpgroup_mma", "warpgroup_mma_wait")
     ),
@@ -34,6 +38,24 @@ IMPORTS = (
     ("libdevice", "from triton.language.extra import libdevice"),
     ("TensorDescriptor", "from triton.tools.tensor_descriptor import TensorDescriptor"),
 )
+
+# Stages of warps, which Triton 3.6 lacks.
+WARP_STAGE = """
+class _Together:
+    __triton_builtin__ = True
+
+    def __init__(self, label, priority=0, _semantic=None):
+        pass
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *error):
+        pass
+
+
+warp_stage = getattr(gl.amd, "warp_pipeline_stage", None) or _Together
+"""
 
 
 def emit(tree: ast.Module, facts: Facts) -> str:
@@ -73,6 +95,10 @@ def _versions(tree: ast.Module) -> list[ast.stmt]:
             made += stmts(f"{ours} = getattr(tma, {new!r}, None) or tma.{old}")
     if made:
         made.insert(0, Comment("Their names in Triton 3.6 are others than later."))
+    if "warp_stage" in used:
+        said = "Triton 3.6 has no stages of warps: there all warps of a program go side by side."
+        *needed, stage = stmts(WARP_STAGE)
+        made += [*needed, Comment(said), stage]
     if "swizzle2d" in used:
         made += stmts("swizzle2d = gluon.jit(tl.swizzle2d.fn)")
     return made

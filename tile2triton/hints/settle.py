@@ -4,7 +4,15 @@ import ast
 from dataclasses import replace
 
 from rewrites.descriptors import has_tma
-from rewrites.facts import Facts, HintOutcome, HintRequest, Launch, Patch, is_specialized
+from rewrites.facts import (
+    GLUON_TARGETS,
+    Facts,
+    HintOutcome,
+    HintRequest,
+    Launch,
+    Patch,
+    is_specialized,
+)
 from rewrites.hint_notes import note, outcome
 from rewrites.schedule import Schedule
 from rewrites.tree import kernels_of
@@ -121,9 +129,10 @@ def _set_schedule(kernels: list[ast.FunctionDef], facts: Facts, schedule: Schedu
         elif field == "rotate":
             how, detail = _rotate(facts)
             note(facts, node, "T.rotate()", how, detail)
-        elif field == "consumers" and facts.target != "cuda:90":
+        elif field == "consumers" and facts.target not in GLUON_TARGETS:
             construct = f"T.warp_specialize({schedule.consumers})"
-            note(facts, node, construct, "none", "Gluon's kernels here are of Hopper's wgmma")
+            detail = "Gluon's kernels here are of Hopper's wgmma, or of mfma"
+            note(facts, node, construct, "none", detail)
         elif field == "splits":
             axis = f'"{part}", ' if part else ""
             construct = f"T.split({axis}{schedule.splits[part]})"
@@ -179,13 +188,24 @@ def note_specialized(
     said = [f"`{kernel}`: {reason}" for kernel, reason in reasons.items()]
     if kernels:
         named = f"`{'`, `'.join(kernels)}` in Gluon"
-        said.insert(0, f"{named}: a producer and {schedule.consumers} consumers")
+        said.insert(0, f"{named}: {_roles(facts, schedule.consumers or 0)}")
     construct = f"T.warp_specialize({schedule.consumers})"
     note(facts, node, construct, "native" if kernels else "none", "; ".join(said))
 
 
+def _roles(facts: Facts, consumers: int) -> str:
+    """What the warps of a kernel in Gluon are."""
+    if facts.target == "cuda:90":
+        return f"a producer and {consumers} consumers"
+    if consumers > 1:
+        return "copies ahead, and two groups of warps one stage apart (Triton 3.6 has no stages)"
+    return "copies ahead"
+
+
 def _rotate(facts: Facts) -> tuple[str, str]:
     """What became of loops that are to be rotated."""
+    if is_specialized(facts) and facts.target != "cuda:90":
+        return "none", "in Gluon for AMD, other warps multiply while some compute a softmax"
     if is_specialized(facts):
         return "native", "the loops of consumers end each turn in the next one"
     if facts.rotated:

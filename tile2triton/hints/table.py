@@ -64,10 +64,12 @@ GROUPS = (
             ),
             HintRow(
                 written="`T.warp_specialize(2)` above a kernel",
-                targets="sm_90",
+                targets="sm_90, AMD",
                 becomes=(
                     "a kernel of Gluon: two programs of the grid are consumers of one producer, "
-                    "which loads by TMA. Kernels that have no such form stay in plain Triton"
+                    "which loads by TMA; on AMD, two groups of four warps of one program, of which "
+                    "one multiplies while the other loads or computes. Kernels that have no such "
+                    "form stay in plain Triton"
                 ),
             ),
             HintRow(

@@ -163,7 +163,10 @@ def _padded(attribute: Attribute, aliases: Aliases) -> Encoding:
 def _shared_linear(attribute: Attribute, aliases: Aliases) -> Encoding:
     fields = attribute.fields
     return SharedLinear(
-        _bases(fields["offset"]), _bases(fields["block"]), _number(fields.get("alignment", 16))
+        # Triton 3.9 leaves out blocks where there is one.
+        _bases(fields["offset"]),
+        _bases(fields.get("block", ())),
+        _number(fields.get("alignment", 16)),
     )
 
 

@@ -69,7 +69,8 @@ def rotate() -> Any:
 def warp_specialize(consumers: Any = 2) -> Any:
     """So many programs of the grid share a producer, a warp that loads tiles ahead for them.
 
-    On Hopper, in Gluon: each consumer computes its own tile, with loops rotated.
+    On Hopper, in Gluon: each consumer computes its own tile, with loops rotated. On AMD, two groups
+    of four warps share a tile, one stage of a loop's turn apart; one group only loads ahead.
     """
 
 
@@ -383,8 +384,8 @@ HINTS = (
     Hint(
         warp_specialize,
         _read_warp_specialize,
-        operands="a kernel of Gluon with a producer and consumers, on sm_90",
-        kernels="a kernel of Gluon with a producer and consumers, on sm_90",
+        operands="a kernel of Gluon: a producer and consumers, or AMD's groups of warps in turns",
+        kernels="a kernel of Gluon: a producer and consumers, or AMD's groups of warps in turns",
     ),
     Hint(
         split_masks,

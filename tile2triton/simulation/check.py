@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from types import CodeType
 
 from rewrites.facts import Facts, Launch
+from rewrites.gluon.amd.chips import CHIPS
 from tile2triton.emit.device_functions import device_functions
 from tile2triton.simulation.language import Descriptor, Pointer
 from tile2triton.simulation.machine import ProtocolError
@@ -63,6 +64,7 @@ def _follow(code: CodeType, launch: Launch, facts: Facts) -> None:
             is_eager=is_eager,
             computes=False,
             most_steps=MOST_STEPS,
+            halves=facts.target in CHIPS,
         )
 
 

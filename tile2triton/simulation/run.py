@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from rewrites.quote import copy_tree
+from rewrites.quote import copy_tree, stmts
+from tile2triton.simulation.amd import HALVES, Halves, names_for_amd, partition
 from tile2triton.simulation.language import (
     ELEMENTWISE,
     TYPES,
@@ -24,6 +25,17 @@ from tile2triton.simulation.language import (
     reduction,
 )
 from tile2triton.simulation.machine import Machine, ProtocolError
+
+LAYOUTS = (
+    "SliceLayout",
+    "NVMMADistributedLayout",
+    "DotOperandLayout",
+    "BlockedLayout",
+    "DistributedLinearLayout",
+    "PaddedSharedLayout",
+    "SwizzledSharedLayout",
+    "SharedLinearLayout",
+)
 
 
 def prepared(functions: Sequence[ast.FunctionDef]) -> CodeType:
@@ -41,18 +53,29 @@ def simulate(
     is_eager: bool = True,
     computes: bool = True,
     most_steps: int = 20_000,
+    halves: bool = False,
+    in_stages: bool = True,
 ) -> None:
     """Run one program of a grid, of `prepared` functions. Raises ProtocolError for what goes wrong.
 
     `arguments` are numbers, `Descriptor`s and `Pointer`s; without `computes` only loads, waits and
     products are followed. An eager producer fills a slot as soon as it may, a lazy one as late as
     it can.
+    A kernel for AMD runs once for each of the `halves` of its warps, which are one stage apart
+    `in_stages`, and side by side where Triton has no stages.
     """
     machine = Machine(most_steps)
     partitions: list[Callable[[], None]] = []
     scope = _scope(machine, partitions, program, grid, computes)
+    if halves:
+        both = Halves(machine, in_stages)
+        scope |= names_for_amd(both)
+        scope["gl"].allocate_shared_memory = both.allocate
     exec(code, scope)
-    scope[kernel](**arguments)
+    if halves:
+        partitions += [partition(functools.partial(scope[kernel], **arguments), both)] * HALVES
+    else:
+        scope[kernel](**arguments)
     machine.run(partitions[::-1] if is_eager else partitions)
 
 
@@ -76,6 +99,20 @@ class _Device(ast.NodeTransformer):
             case ast.Call(func=ast.Attribute(value=value, attr="to"), args=[kind]):
                 return ast.Call(ast.Name("_to", ast.Load()), [value, kind], [])
         return node
+
+    def visit_For(self, node: ast.For) -> ast.For | list[ast.stmt]:
+        """All warps meet between stages."""
+        self.generic_visit(node)
+        stages = [one for one in node.body if isinstance(one, ast.With)]
+        if not stages:
+            return node
+        body: list[ast.stmt] = []
+        for one in node.body:
+            if one in stages[1:]:
+                body += stmts("_border()")
+            body.append(one)
+        node.body = [*body, *stmts("_border()")]
+        return [*stmts("_enter()"), node, *stmts("_leave()")]
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
@@ -135,6 +172,7 @@ def _scope(
 
     gl = SimpleNamespace(
         **TYPES,
+        int1=np.bool_,
         **ELEMENTWISE,
         constexpr=None,
         arange=lambda low, high, layout=None: made(np.arange(low, high, dtype=np.int32)),
@@ -152,10 +190,9 @@ def _scope(
         sum=reduction(np.sum),
         convert_layout=lambda tile, layout: tile,
         set_auto_layout=lambda tile, layout: tile,
-        SliceLayout=lambda dim, parent: None,
-        NVMMADistributedLayout=lambda *rest: None,
         NVMMASharedLayout=SimpleNamespace(get_default_for=lambda *rest: None),
-        DotOperandLayout=lambda *rest: None,
+        **dict.fromkeys(LAYOUTS, lambda *rest: None),
+        amd=SimpleNamespace(AMDMFMALayout=lambda *rest: None),
         allocate_shared_memory=allocate,
         static_range=range,
         static_assert=_require,
