@@ -174,7 +174,8 @@ class _Rotation:
                         said = ast.unparse(step.value).partition("\n")[0]
                         raise TurnError(f"`{one}` is more than a place in `{said}`")
                 is_tile = step.target in self.facts.tiles or "tl.arange(" in ast.unparse(step.value)
-                if numbers & step.reads and not is_tile:
+                # What is loaded has the type that it has in memory.
+                if numbers & step.reads and not is_tile and not step.is_load:
                     numbers.add(step.target)
 
     def rotated(self, turn: Turn) -> list[ast.stmt]:

@@ -174,6 +174,14 @@ def stores(A, row, which=0, n=32):
             x += pair[0] - pair[1]
         if which == 6:
             x = centred(x * 3.0) * 2.0
+        if which == 7:
+            kept, values = {}, []
+            kept["x"] = x * 2.0
+            values.append(T.reduce_sum(x, dim=1))
+            x *= T.sigmoid(values[0])[:, None] + values[0][:, None]
+            x += kept["x"] + values[0]
+            for k in T.serial(3):
+                x += T.arange(n) * k
         T.copy(x, C)
     return C
 
@@ -195,6 +203,9 @@ STORED = [
     lambda a, r: a + r + a * r[:, None],
     lambda a, r: 2 * a - (a + 1) * r,
     lambda a, r: 6 * (a - a.mean(1, keepdim=True)),
+    lambda a, r: (
+        a * (a.sum(1).sigmoid() + a.sum(1))[:, None] + 2 * a + a.sum(1) + 3 * torch.arange(32.0)
+    ),
 ]
 
 
@@ -364,6 +375,38 @@ def late(x, A):
     T.copy(clears(x), A)
 
 
+def late_part(x, A):
+    values = []
+    values.append(x + 1.0)
+    T.clear(x)
+    T.copy(values[0] * 2.0, A)
+
+
+def late_variable(x, A):
+    number = T.alloc_var("float32", 2.0)
+    values = []
+    values.append(x * number)
+    number = 3.0
+    T.copy(values[0], A)
+
+
+def late_result(x, A):
+    values = []
+    values.append(T.copy(x))
+    first = values[0]
+    values.append(values[0] + 1.0)
+    first *= 2.0
+    T.copy(values[1], A)
+
+
+def in_a_loop(x, A):
+    values = []
+    values.append(x * 2.0)
+    for _ in T.serial(2):
+        T.copy(values[0], A)
+        x += 1.0
+
+
 def unused(x, A):
     T.reduce_sum(x, dim=0)
 
@@ -414,7 +457,7 @@ ERRORS = {
     "T2T121": (rebound,),
     "T2T141": (unequal, unequal_store),
     "T2T143": (in_parallel, whole_index),
-    "T2T144": (late,),
+    "T2T144": (late, late_part, late_variable, late_result, in_a_loop),
     "T2T145": (unused,),
     "T2T146": (computed_destination, view_as_destination),
     "T2T280": (start_alone, unknown_extent),

@@ -174,8 +174,9 @@ CATALOGUE: dict[str, Entry] = {
     "T2T144": Entry(
         title="An expression of a tile that was stored to before the expression is used",
         explanation=(
-            "A plain Python function gives back what it computed as an expression, which is "
-            "computed where it is used. In the kernel and in a macro a name is a tile at once."
+            "A plain Python function gives back what it computed as an expression, and lists hold "
+            "such, which are computed where they are used: before the tile changes, and not in a "
+            "loop that begins later. In the kernel and in a macro a name is a tile at once."
         ),
         wrong="def taken(x):\n    value = x + 1.0\n    T.clear(x)\n    return value",
         right="@T.macro\ndef taken(x):\n    value = x + 1.0\n    T.clear(x)\n    return value",

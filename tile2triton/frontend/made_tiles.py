@@ -21,7 +21,6 @@ from tile2triton.frontend.tile_values import (
     is_tile,
     pointwise,
     shape_text,
-    stored_since,
 )
 from tile2triton.frontend.values import Buffer, Element, TilePart
 from tile2triton.ops.base import Made, Operator, Source
@@ -38,6 +37,8 @@ class MadeTile(TileValue):
         self._fill = fill
         self._text = text
         self.tile: Buffer | None = None
+        # When it was filled.
+        self.filled_at = 0
         require(text).made.append(self)
 
     def __repr__(self) -> str:
@@ -47,6 +48,13 @@ class MadeTile(TileValue):
     def is_fixed(self) -> bool:
         """It is memory, which has its values once the tile is made."""
         return False
+
+    def changed(self, since: int = 0) -> str | None:
+        """What was stored to: once there is a tile, the tile itself."""
+        if self.tile is None:
+            return super().changed(since)
+        stored = require("a whole tile").stored.get(self.tile.name, -1)
+        return f"`{self.tile.name}` was stored to" if stored > max(since, self.filled_at) else None
 
     def prepare(self) -> None:
         tile_of(self)
@@ -60,6 +68,7 @@ class MadeTile(TileValue):
             operator = "alloc_shared" if self._made.scope == "shared" else "alloc_fragment"
             self.tile = _allocated(operator, self.shape, self._made.dtype, name or self._made.name)
             self._fill(self.tile)
+            self.filled_at = require("a whole tile").count
         return self.tile
 
 
@@ -263,13 +272,12 @@ def _refuse_late(builder: Builder, value: TileValue) -> None:
             f"`{value}` is a whole tile, but T.Parallel computes with elements",
             hint="compute it before the loop, or index the elements in it",
         )
-    changed = stored_since(value)
+    changed = value.changed()
     if changed is not None:
         raise failure(
             "T2T144",
-            f"`{changed}` was stored to after this was computed of it, and before it is used",
-            found=(f"computed: {value}",),
-            hint="name the value in the kernel before the store, or put @T.macro above the "
+            f"{changed} after `{value}` was written down, and before it is used",
+            hint="give it a name in the kernel where it is written, or put @T.macro above the "
             "function that computes it",
         )
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tile2triton.frontend.builder import active, require
+from tile2triton.frontend.builder import require
 from tile2triton.frontend.dead import Dead
 from tile2triton.frontend.dtypes import DType
 from tile2triton.frontend.dynamic import Dynamic, Whole, binary, comparison, is_scalar, placed
@@ -39,7 +39,10 @@ class TileValue(Whole, TileArithmetic):
         # The tile whose elements these are, in another type.
         self.copied = copied
         self.position = here()
-        self.made_at = require("a whole tile").count
+        builder = require("a whole tile")
+        # When and where it was written down.
+        self.made_at = builder.count
+        self.loops = [block for block in builder.blocks if block.kind == "loop"]
 
     def element(self, indices: Indices) -> Any:
         """The scalar at these indices."""
@@ -55,30 +58,39 @@ class TileValue(Whole, TileArithmetic):
                 operand.prepare()
 
     def reads(self) -> Iterator[str]:
-        """The names of the memory that its elements depend on."""
-        builder = require("a whole tile")
-        facts = builder.facts
+        """The names of the memory that its elements are read from, but for those of operands."""
+        facts = require("a whole tile").facts
+        memory = (facts.variables, facts.tiles, facts.tensors)
         for operand in self.operands:
-            if isinstance(operand, TileValue):
-                yield from operand.reads()
-            elif isinstance(operand, Buffer):
+            if isinstance(operand, Buffer):
                 yield operand.name
             elif isinstance(operand, Dynamic):
                 tree = operand.region if isinstance(operand, Element) else operand.tree
-                for node in ast.walk(tree):
-                    if isinstance(node, ast.Name) and (
-                        node.id in facts.variables
-                        or node.id in facts.tiles
-                        or node.id in facts.tensors
-                    ):
-                        yield node.id
+                names = (node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+                yield from (one for one in names if any(one in each for each in memory))
+
+    @property
+    def values(self) -> Iterator[TileValue]:
+        """Those of its operands that are computed, too."""
+        return (one for one in self.operands if isinstance(one, TileValue))
 
     @property
     def is_fixed(self) -> bool:
         """Whether no store can change what it is: it is made of positions and constants."""
-        return next(self.reads(), None) is None and all(
-            one.is_fixed for one in self.operands if isinstance(one, TileValue)
-        )
+        return next(self.reads(), None) is None and all(one.is_fixed for one in self.values)
+
+    def changed(self, since: int = 0) -> str | None:
+        """What was stored to after it was written down, or may be in a later turn of a loop."""
+        builder = require("a whole tile")
+        for name in self.reads():
+            if builder.stored.get(name, -1) > self.made_at:
+                return f"`{name}` was stored to"
+        loops = (block for block in builder.blocks if block.kind == "loop")
+        has_entered = any(all(one is not other for other in self.loops) for one in loops)
+        if has_entered and not self.is_fixed:
+            return "a loop began"
+        found = (one.changed(self.made_at) for one in self.values)
+        return next((one for one in found if one is not None), None)
 
     @property
     def ndim(self) -> int:
@@ -238,13 +250,3 @@ def _broadcast(values: list[TileValue]) -> Shape:
 def shape_text(shape: Shape) -> str:
     """The extents as a person writes them."""
     return str(tuple(plain(extent) for extent in shape))
-
-
-def stored_since(value: TileValue) -> str | None:
-    """The name of memory that was stored to after the value was written down."""
-    builder = active()
-    assert builder is not None
-    for name in value.reads():
-        if builder.stored.get(name, -1) > value.made_at:
-            return name
-    return None

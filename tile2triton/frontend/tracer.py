@@ -189,7 +189,7 @@ class Tracer(Expressions):
         if isinstance(base, (Buffer, Element)):
             store_part(self.builder, base[index], value)
         else:
-            base[index] = value
+            base[index] = named_tiles("item", value)
 
     def augment_item(self, base: Any, index: Any, operation: str, value: Any) -> None:
         """`base[index] += value`."""

@@ -10,7 +10,10 @@ from tile2triton.ops.base import Operator, WholeForm
 
 
 def arange(n: Any) -> Any:
-    """0, 1, 2, … below n, as an int32 operand of one dimension; `n` is a number or an extent."""
+    """0, 1, 2, … below n, as an int32 operand of one dimension; `n` is a number or an extent.
+
+    In a kernel with T.Kernel, the same as a tile.
+    """
 
 
 def make(making: Making, n: int) -> Whole:

@@ -11,7 +11,7 @@ from tile2triton.reference import values
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
-    """`a` where the condition holds, else `b`."""
+    """`a` where the condition holds, else `b`; of whole operands, and of tiles."""
 
 
 def fma(a: Any, b: Any, c: Any) -> Any:
@@ -23,11 +23,17 @@ def cast(value: Any, dtype: Any) -> Any:
 
 
 def full(shape: Any, value: Any, dtype: Any = "float32") -> Any:
-    """An operand of one value; the shape is made of numbers and extents."""
+    """An operand of one value; the shape is made of numbers and extents.
+
+    In a kernel with T.Kernel, a new tile of it.
+    """
 
 
 def zeros(shape: Any, dtype: Any = "float32") -> Any:
-    """An operand of zeros; the shape is made of numbers and extents."""
+    """An operand of zeros; the shape is made of numbers and extents.
+
+    In a kernel with T.Kernel, a new tile of them.
+    """
 
 
 def full_like(x: Any, value: Any, dtype: Any = None) -> Any:
