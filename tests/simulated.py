@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rewrites.facts import Facts, Launch
+from rewrites.facts import Launch
 from rewrites.gluon.amd.chips import CHIPS
 from tile2triton import CompiledKernel
 from tile2triton.emit.device_functions import device_functions
@@ -43,39 +43,42 @@ def launched(
     arrays = {
         key: (one.float() if one.is_floating_point() else one).numpy() for key, one in given.items()
     }
+    numbers = {**facts.constants}
+    numbers |= {key: arrays[of].shape[axis] for key, (of, axis) in facts.dims.items()}
     made = {
-        key: np.full([_value(one, facts) for one in tensor.shape], np.nan, np.float32)
+        key: np.full([_value(one, numbers) for one in tensor.shape], np.nan, np.float32)
         for key, tensor in facts.tensors.items()
         if key in taken and key not in given
     }
-    _simulate(tree, facts, launch, {**arrays, **made}, is_eager, in_stages)
+    is_amd = facts.target in CHIPS
+    _simulate(tree, numbers, launch, {**arrays, **made}, is_eager, is_amd, in_stages)
     return {key: torch.from_numpy(one) for key, one in made.items()}
 
 
 def _simulate(
     tree: ast.Module,
-    facts: Facts,
+    numbers: dict[str, Any],
     launch: Launch,
     arrays: dict[str, Any],
     is_eager: bool,
+    is_amd: bool,
     in_stages: bool,
 ) -> None:
     described = {
         one.name: Descriptor(
             arrays[one.tensor].transpose(one.order),
-            tuple(_value(extent, facts) for extent in one.block),
+            tuple(_value(extent, numbers) for extent in one.block),
         )
         for one in launch.descriptors
     }
-    grid = [_value(extent, facts) for extent in launch.grid]
+    grid = [_value(extent, numbers) for extent in launch.grid]
     grid += [1] * (3 - len(grid))
     statements = [*device_functions(tree.body), *tree.body]
     code = prepared([one for one in statements if isinstance(one, ast.FunctionDef)])
     # Rows of elements, which pointers of the kernel see as they lie.
-    given = {
-        one: described.get(one) or Pointer(arrays[one].reshape(-1)) for one in launch.arguments
-    }
-    given |= {one: facts.constants[one] for one in launch.constants}
+    given = {one: numbers[one] for one in (*launch.arguments, *launch.constants) if one in numbers}
+    given |= {one: Pointer(arrays[one].reshape(-1)) for one in launch.arguments if one in arrays}
+    given |= {one: described[one] for one in launch.arguments if one in described}
     for program in itertools.product(*map(range, grid)):
         simulate(
             code,
@@ -84,11 +87,11 @@ def _simulate(
             program,
             grid,
             is_eager,
-            halves=facts.target in CHIPS,
+            halves=is_amd,
             in_stages=in_stages,
         )
 
 
-def _value(one: ast.expr, facts: Facts) -> int:
+def _value(one: ast.expr, numbers: dict[str, Any]) -> int:
     text = ast.unparse(one).replace("triton.cdiv", "cdiv")
-    return int(eval(text, {"cdiv": lambda a, b: -(-a // b)}, dict(facts.constants)))
+    return int(eval(text, {"cdiv": lambda a, b: -(-a // b)}, numbers))

@@ -17,6 +17,7 @@ from rewrites.gluon.rings import (
     load_of,
     loads_of,
 )
+from rewrites.quote import copy_tree
 from rewrites.ranges import range_of
 from rewrites.tree import names_in, walk
 
@@ -46,8 +47,8 @@ class Parts:
     loops: list[ast.For] = field(default_factory=list)
     paired: str = ""
     axis: int = 0
-    # How many programs there are along it.
-    extent: int = 0
+    # How many programs there are along it, as kernels write it.
+    extent: ast.expr = field(default_factory=lambda: ast.Constant(1))
     dependent: set[str] = field(default_factory=set)
 
     @property
@@ -142,14 +143,23 @@ def _choose_axis(parts: Parts) -> None:
         raise UnsuitedError("the grid has no axis along which consumers could stand")
 
 
-def _extent(parts: Parts) -> int:
-    """How many programs stand along the axis."""
+def _extent(parts: Parts) -> ast.expr:
+    """How many programs stand along the axis, of sizes that kernels may be given."""
     extent = parts.launch.grid[parts.axis]
     found = range_of(extent, environment_of(parts.facts).ranges)
-    if found.low is None or found.low != found.high:
-        text = ast.unparse(extent)
-        raise UnsuitedError(f"how many programs `{text}` are is known at the launch only")
-    return found.low
+    if found.low is not None and found.low == found.high:
+        return ast.Constant(found.low)
+    made = copy_tree(extent)
+    for node in ast.walk(made):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="triton") as module, attr="cdiv")):
+                module.id = "gl"
+            case ast.Call():
+                raise UnsuitedError(f"`{ast.unparse(extent)}` has no form in a kernel")
+    known = {*parts.facts.dims, *parts.facts.constants, "gl"}
+    if not names_in(made) <= known:
+        raise UnsuitedError(f"how many programs `{ast.unparse(extent)}` are, no kernel knows")
+    return made
 
 
 def _require_no_updates(parts: Parts) -> None:

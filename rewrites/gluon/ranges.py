@@ -126,9 +126,12 @@ class Chain:
         else:
             value = expr(template, value=name(own), count=count, part=part)
             made += stmts("own = value", own=own, value=value)
-        if self.parts.extent % self.parts.consumers:
+        last: ast.expr | None = expr("extent - 1", extent=self.parts.extent)
+        match self.parts.extent:
+            case ast.Constant(value=int(extent)):
+                last = literal(extent - 1) if extent % self.parts.consumers else None
+        if last is not None:
             # Of the last programs, some compute the last tile again, and store the same.
-            last = literal(self.parts.extent - 1)
             made += stmts("own = gl.minimum(own, last)", own=own, last=last)
         return made
 

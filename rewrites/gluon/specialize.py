@@ -8,7 +8,7 @@ from rewrites.facts import Facts, Launch
 from rewrites.gluon.consumer import Consumer
 from rewrites.gluon.errors import UnsuitedError
 from rewrites.gluon.limits import require_memory, require_registers
-from rewrites.gluon.parts import parts_of
+from rewrites.gluon.parts import Parts, parts_of
 from rewrites.gluon.producer import produced
 from rewrites.gluon.ranges import chain_of
 from rewrites.gluon.sites import Sites
@@ -46,8 +46,8 @@ def specialized(
     consumer = Consumer(parts, sites, chain).written()
     stages = sites.stages
     base = kernel.name.removesuffix("_kernel")
-    parameters = [argument.arg for argument in kernel.args.args]
-    constants = {one.arg for one in kernel.args.args if one.annotation is not None} | {stages}
+    parameters, constants = _parameters(kernel, parts)
+    constants.add(stages)
     known = [*parameters, *sites.memories, stages]
     allocations = sites.allocations()
     functions: list[ast.FunctionDef] = []
@@ -84,8 +84,8 @@ def specialized(
     made = Launch(
         kernel=launch.kernel,
         grid=tuple(grid),
-        arguments=tuple(one for one in launch.arguments if one in used),
-        constants=tuple(one for one in (*launch.constants, stages) if one in used),
+        arguments=tuple(one for one in used if one not in constants),
+        constants=tuple(one for one in used if one in constants),
         num_warps=launch.num_warps,
         num_stages=launch.num_stages,
         descriptors=launch.descriptors,
@@ -93,6 +93,16 @@ def specialized(
         language="gluon",
     )
     return Specialized(functions, made, {stages: parts.stages})
+
+
+def _parameters(kernel: ast.FunctionDef, parts: Parts) -> tuple[list[str], set[str]]:
+    """The names a kernel may be given, numbers last, and which are known when it is compiled."""
+    given = [one.arg for one in kernel.args.args]
+    constants = {one.arg for one in kernel.args.args if one.annotation is not None}
+    more = sorted(names_in(parts.extent) - {*given, "gl"})
+    constants |= {one for one in more if one in parts.facts.constants}
+    names = [*given, *more]
+    return sorted(names, key=lambda one: one in constants), constants
 
 
 def _require_tried(kernel: ast.FunctionDef) -> None:
