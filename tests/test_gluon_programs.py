@@ -12,6 +12,7 @@ from tests.gluon_programs import K, M, N
 from tests.kernels.attention_backward import attention_backward
 from tests.kernels.flash_attention import flash_attention
 from tests.kernels.whole_operands import attention
+from tests.kernels.whole_operands import gemm as whole_gemm
 from tests.test_gluon import close, reason, specialised
 from tile2triton import CompiledKernel, compile_check, transpile
 
@@ -104,6 +105,17 @@ def test_places_that_a_table_gives() -> None:
     assert close(simulated.run(kernel, a, b, order), a.double() @ b.double())
     consumer, producer = kernel.triton_source.split("def permuted_producer")
     assert "gl.load(order" in producer and "gl.load(order" not in consumer
+
+
+@pytest.mark.parametrize("is_eager", [True, False])
+@pytest.mark.parametrize("rows", [64, 192, 200])
+def test_numbers_of_programs_that_the_launch_knows(rows: int, is_eager: bool) -> None:
+    """Of an odd number of tiles, the last one is computed by both consumers of a pair."""
+    schedule = specialised(tile={"m": 64, "n": 64, "k": 32}, warps=4, pipeline=2)
+    a, b = torch.randn(rows, 96, dtype=torch.float16), torch.randn(96, 136, dtype=torch.float16)
+    kernel = transpile(whole_gemm.scheduled(schedule), a, b, target=TARGET)
+    assert "gl.cdiv(M, block_M) - 1" in kernel.triton_source
+    assert close(simulated.run(kernel, a, b, is_eager=is_eager), a.double() @ b.double())
 
 
 @pytest.mark.compile
