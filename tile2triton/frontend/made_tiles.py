@@ -252,10 +252,9 @@ def _at(value: Any, at: tuple[Any, ...]) -> Any:
 def _refuse_shape(target: Any, shape: Shape, value: Any, its_shape: Shape) -> None:
     own = [plain(extent) for extent in shape]
     given = [plain(extent) for extent in its_shape]
-    fits = len(given) <= len(own) and all(
-        extent in (1, other) for extent, other in zip(given[::-1], own[::-1], strict=False)
-    )
-    if not fits:
+    leading = given[: max(len(given) - len(own), 0)]
+    pairs = zip(given[::-1], own[::-1], strict=False)
+    if any(one != 1 for one in leading) or any(one not in (1, other) for one, other in pairs):
         raise failure(
             "T2T141",
             f"the value does not have the shape of `{target}`",

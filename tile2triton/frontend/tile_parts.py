@@ -48,8 +48,8 @@ def part_of(whole: Buffer | TileValue, items: tuple[Any, ...]) -> tuple[Shape, I
 
 
 def expanded(shape: Shape, indices: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The indices of what is broadcast to a larger shape."""
-    own = indices[len(indices) - len(shape) :]
+    """The indices of what is broadcast to another shape, which may lack leading extents of 1."""
+    own = ((0,) * len(shape) + indices)[len(indices) :]
     return tuple(
         0 if plain(extent) == 1 else index for extent, index in zip(shape, own, strict=True)
     )
