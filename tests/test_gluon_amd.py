@@ -12,6 +12,7 @@ from triton.experimental.gluon import language as gl
 import tile2triton
 import tile2triton.language as T
 from tests import simulated
+from tests.kernels.attention_programs import sliding_window_attention
 from tests.kernels.flash_attention import flash_attention
 from tests.kernels.gemm import gemm
 from tests.kernels.whole_operands import attention
@@ -131,6 +132,28 @@ def test_first_factors_are_transposed_and_results_go_on_in_registers(target: str
     kernel = transpile(shifted_product, a, b, bias, target=target)
     wanted = torch.tanh(a[32:].double().T @ b[32:].double() * 0.1 + bias)
     assert close(simulated.run(kernel, a, b, bias), wanted)
+
+
+@pytest.mark.parametrize("target", [OLD, NEW])
+def test_loops_that_start_anywhere(target: str) -> None:
+    """A loop over masked blocks before and behind another, over the same rings."""
+    schedule = specialised(tile={"m": 128, "n": 64}, warps=16, pipeline=3)
+    inputs = [torch.randn(1, 1, 500, 64, dtype=torch.float16) for _ in range(3)]
+    kernel = transpile(sliding_window_attention.scheduled(schedule), *inputs, 200, target=target)
+    i = torch.arange(500)
+    mask = (i[None] <= i[:, None]) & (i[None] > i[:, None] - 200)
+    q, k, v = (one.double() for one in inputs)
+    wanted = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+    for in_stages in (True, False):
+        assert close(simulated.run(kernel, *inputs, in_stages=in_stages), wanted)
+
+
+@pytest.mark.parametrize("rows", [16, 32])
+def test_instructions_are_as_large_as_is_said(rows: int) -> None:
+    schedule = specialised(matrix_instruction=rows)
+    sizes = dict.fromkeys(("M", "N", "K"), 256)
+    kernel = transpile(gemm.scheduled(schedule), threads=512, target=NEW, **sizes)
+    assert f"AMDMFMALayout(4, [{rows}, {rows}, {512 // rows}]" in kernel.triton_source
 
 
 BROKEN = {
@@ -298,6 +321,8 @@ def test_code_of_products_has_two_stages_a_turn() -> None:
     (plain,) = compile_check.check_all([(twin.triton_source, twin.lowered_facts, NEW)])
     (body,) = loops(newer)
     assert counts(body) == {"mfma": 32, "lds": 4, "read_b128": 12, **stages}
+    # Two turns of copies stay under way, of four for each lane.
+    assert re.findall(r"vmcnt\(\d+\)", "\n".join(body)) == ["vmcnt(8)"]
     (body,) = loops(turned)
     assert counts(body) == {"mfma": 32, "lds": 4, "read_b128": 8, "read_turned": 8, **stages}
     (body,) = loops(older)

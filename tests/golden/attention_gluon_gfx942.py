@@ -107,6 +107,7 @@ def attention_kernel(
         (block_M,), float("-inf"), gl.float32, layout=gl.SliceLayout(1, products)
     )
 
+    # The tiles of the first turns.
     for i in gl.static_range(stages - 1):
         offs_n_ahead_lanes = i * block_N + gl.arange(
             0, block_N, layout=gl.SliceLayout(1, lanes)
@@ -114,11 +115,13 @@ def attention_kernel(
         offs_n_ahead_lanes_1 = i * block_N + gl.arange(
             0, block_N, layout=gl.SliceLayout(1, lanes_1)
         )
+        # T.copy(K[bz, k * block_N:k * block_N + block_N, by, :], K_shared)
         K_shared_ahead = cdna3.buffer_load(
             K + (bz * (seq_len * heads * dim) + by * dim),
             offs_n_ahead_lanes[:, None] * (heads * dim) + offs_dim_lanes[None, :],
             mask=gl.full((block_N, dim), i < seq_len // block_N, gl.int1, layout=lanes),
         )
+        # T.copy(V[bz, k * block_N:k * block_N + block_N, by, :], V_shared)
         V_shared_ahead = cdna3.buffer_load(
             V + (bz * (seq_len * heads * dim) + by * dim),
             offs_n_ahead_lanes_1[:, None] * (heads * dim) + offs_dim_lanes_1[None, :],
@@ -134,6 +137,7 @@ def attention_kernel(
     offs_n_ahead_lanes_1 = (stages - 1) * block_N + gl.arange(
         0, block_N, layout=gl.SliceLayout(1, lanes_1)
     )
+    # T.copy(K[bz, k * block_N:k * block_N + block_N, by, :], K_shared)
     K_shared_ahead = cdna3.buffer_load(
         K + (bz * (seq_len * heads * dim) + by * dim),
         offs_n_ahead_lanes[:, None] * (heads * dim) + offs_dim_lanes[None, :],
@@ -141,6 +145,7 @@ def attention_kernel(
             (block_N, dim), stages - 1 < seq_len // block_N, gl.int1, layout=lanes
         ),
     )
+    # T.copy(V[bz, k * block_N:k * block_N + block_N, by, :], V_shared)
     V_shared_ahead = cdna3.buffer_load(
         V + (bz * (seq_len * heads * dim) + by * dim),
         offs_n_ahead_lanes_1[:, None] * (heads * dim) + offs_dim_lanes_1[None, :],
@@ -151,6 +156,7 @@ def attention_kernel(
     for k in range(seq_len // block_N):
         with warp_stage("memory", priority=0):
             K_shared = K_shared_ring.index(k % stages).permute((1, 0)).load(second)
+            # Of a later turn, while the tiles of this one are multiplied.
             K_shared_ring.index((k + (stages - 1)) % stages).store(K_shared_ahead)
             V_shared_ring.index((k + (stages - 1)) % stages).store(V_shared_ahead)
             offs_n_ahead_lanes = (k + stages) * block_N + gl.arange(
@@ -159,6 +165,7 @@ def attention_kernel(
             offs_n_ahead_lanes_1 = (k + stages) * block_N + gl.arange(
                 0, block_N, layout=gl.SliceLayout(1, lanes_1)
             )
+            # T.copy(K[bz, k * block_N:k * block_N + block_N, by, :], K_shared)
             K_shared_ahead = cdna3.buffer_load(
                 K + (bz * (seq_len * heads * dim) + by * dim),
                 offs_n_ahead_lanes[:, None] * (heads * dim) + offs_dim_lanes[None, :],
@@ -169,6 +176,7 @@ def attention_kernel(
                     layout=lanes,
                 ),
             )
+            # T.copy(V[bz, k * block_N:k * block_N + block_N, by, :], V_shared)
             V_shared_ahead = cdna3.buffer_load(
                 V + (bz * (seq_len * heads * dim) + by * dim),
                 offs_n_ahead_lanes_1[:, None] * (heads * dim)

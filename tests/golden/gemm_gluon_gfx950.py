@@ -94,10 +94,12 @@ def gemm_kernel(
     offs_m = by * block_M + gl.arange(0, block_M, layout=gl.SliceLayout(1, products))
     offs_n_lanes = bx * block_N + gl.arange(0, block_N, layout=gl.SliceLayout(1, lanes))
     offs_n = bx * block_N + gl.arange(0, block_N, layout=gl.SliceLayout(0, products))
+    # The tiles of the first turns.
     for i in gl.static_range(stages - 1):
         offs_k_ahead_lanes = i * block_K + gl.arange(
             0, block_K, layout=gl.SliceLayout(0, lanes)
         )
+        # T.copy(A[by * block_M, k * block_K], A_shared)
         cdna4.async_copy.buffer_load_to_shared(
             A_shared_ring.index(i),
             A,
@@ -106,6 +108,7 @@ def gemm_kernel(
                 (block_M, block_K), i < gl.cdiv(K, block_K), gl.int1, layout=lanes
             ),
         )
+        # T.copy(B[bx * block_N, k * block_K], B_shared)
         cdna4.async_copy.buffer_load_to_shared(
             B_shared_ring.index(i),
             B,
@@ -124,9 +127,11 @@ def gemm_kernel(
             B_shared = cdna4.async_copy.load_shared_relaxed(
                 B_shared_ring.index(k % stages).permute((1, 0)), second
             )
+            # Of a later turn, while the tiles of this one are multiplied.
             offs_k_ahead_lanes = (k + (stages - 1)) * block_K + gl.arange(
                 0, block_K, layout=gl.SliceLayout(0, lanes)
             )
+            # T.copy(A[by * block_M, k * block_K], A_shared)
             cdna4.async_copy.buffer_load_to_shared(
                 A_shared_ring.index((k + (stages - 1)) % stages),
                 A,
@@ -138,6 +143,7 @@ def gemm_kernel(
                     layout=lanes,
                 ),
             )
+            # T.copy(B[bx * block_N, k * block_K], B_shared)
             cdna4.async_copy.buffer_load_to_shared(
                 B_shared_ring.index((k + (stages - 1)) % stages),
                 B,

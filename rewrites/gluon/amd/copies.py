@@ -10,6 +10,7 @@ from rewrites.gluon.amd.parts import Parts
 from rewrites.gluon.amd.versions import Versions
 from rewrites.gluon.errors import UnsuitedError
 from rewrites.gluon.layouts import Layout, in_gluon
+from rewrites.nodes import Comment
 from rewrites.quote import copy_tree, expr, literal, stmts, substituted
 from rewrites.tree import names_in
 
@@ -22,6 +23,8 @@ class Copies:
     constants: Constants
     loop: ast.For
     ring_names: dict[str, str]
+    # Tiles on their way through registers, by the names of their rings' tiles.
+    coming: dict[str, str]
     ahead: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -33,6 +36,7 @@ class Copies:
         self.start = args[0] if len(args) == 2 else literal(0)
         self.stop = args[-1]
         here = {id(one) for one in self.loop.body}
+        self.said = _said(self.loop.body)
         self.fetches = [one for one in self.parts.fetches if id(one.statement) in here]
         self.leading = self._leading()
         for one in self.leading:
@@ -63,6 +67,7 @@ class Copies:
         """Copy the tiles of a turn to a slot past registers."""
         made = self._places(turn, layouts)
         for one in self.fetches:
+            made += map(copy_tree, self.said.get(one.name, []))
             made += stmts(
                 "cdna4.async_copy.buffer_load_to_shared(ring.index(slot), base, offsets, mask=m)",
                 ring=self.ring_names[one.name],
@@ -75,9 +80,10 @@ class Copies:
         """Load the tiles of a turn into registers."""
         made = self._places(turn, layouts)
         for one in self.fetches:
+            made += map(copy_tree, self.said.get(one.name, []))
             made += stmts(
                 f"x = {self.parts.chip.module}.buffer_load(base, offsets, mask=m)",
-                x=self.coming(one),
+                x=self.coming[one.name],
                 **self._arguments(one, turn, layouts),
             )
         return made
@@ -91,12 +97,9 @@ class Copies:
                 "ring.index(slot).store(x)",
                 ring=self.ring_names[one.name],
                 slot=copy_tree(slot),
-                x=self.coming(one),
+                x=self.coming[one.name],
             )
         ]
-
-    def coming(self, one: Fetch) -> str:
-        return f"{one.name}_ahead"
 
     def _places(self, turn: ast.expr, layouts: Versions) -> list[ast.stmt]:
         """The indices of a turn's tiles."""
@@ -141,6 +144,21 @@ def require_near_rows(parts: Parts, one: Fetch) -> None:
     address = address_of(one.pointers, parts.definitions, parts.facts)
     require_near(address.tensor, parts.facts, parts.known, 2)
     require_rows(address, one.mask, parts.definitions, parts.known)
+
+
+def _said(body: list[ast.stmt]) -> dict[str, list[Comment]]:
+    """The comments right before statements that set a name."""
+    found: dict[str, list[Comment]] = {}
+    comments: list[Comment] = []
+    for statement in body:
+        match statement:
+            case Comment():
+                comments.append(statement)
+                continue
+            case ast.Assign(targets=[ast.Name(id=target)]):
+                found[target] = comments
+        comments = []
+    return found
 
 
 def _target(statement: ast.Assign) -> str:

@@ -33,7 +33,13 @@ class Constants:
             self.memory[one] = self._name("memory", places.memory)
 
     def _shape(self) -> int:
-        """Rows of an instruction: 32 where rows are reduced, of which fewer lanes have a part."""
+        """Rows of an instruction: 32 where rows are reduced, of which fewer lanes have a part.
+
+        Or as many as `T.matrix_instruction` says.
+        """
+        asked = self.parts.launch.options.get("matrix_instr_nonkdim")
+        if asked in self.parts.chip.depth:
+            return asked
         rows = min(self.parts.tile(one).shape[0] for one in self.parts.widths)
         columns = min(self.parts.tile(one).shape[1] for one in self.parts.widths)
         is_wide = rows >= 32 * self.parts.warps and columns >= 32

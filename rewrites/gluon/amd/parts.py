@@ -76,7 +76,7 @@ class Parts:
 def parts_of(kernel: ast.FunctionDef, launch: Launch, facts: Facts) -> Parts:
     """The parts of a kernel. Raises UnsuitedError."""
     names = Names.of(kernel, facts)
-    names.used |= {"gluon", "gl", "cdna3", "cdna4", "async_copy", "warp_stage", "i"}
+    names.used |= {"gluon", "gl", "cdna3", "cdna4", "async_copy", "warp_stage"}
     parts = Parts(kernel, launch, facts, CHIPS[facts.target], names, environment_of(facts))
     body = kernel.body
     parts.loops = [one for one in body if isinstance(one, ast.For) and is_product_loop(one)]

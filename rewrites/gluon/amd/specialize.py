@@ -75,9 +75,11 @@ class Body:
         fresh = self.parts.names.fresh
         self.stages = fresh("stages")
         self.rings = {one: fresh(f"{one}_ring") for one in self.parts.rings}
+        self.early = fresh("i")
+        coming = {one: fresh(f"{one}_ahead") for one in self.parts.rings}
         self.constants = Constants(self.parts)
         for loop in self.parts.loops:
-            self.copies[id(loop)] = Copies(self.parts, self.constants, loop, self.rings)
+            self.copies[id(loop)] = Copies(self.parts, self.constants, loop, self.rings, coming)
         index = set(self.parts.definitions)
         index |= {one for copies in self.copies.values() for one in copies.indices}
         self.layouts: Versions = versions_of(
@@ -192,25 +194,30 @@ class Body:
         first, stop = in_gluon(copies.start), in_gluon(copies.stop)
         turn, counted = k, stop
         if not _is_nothing(first):
-            turn = name(self.turns.setdefault(id(loop), self.parts.names.fresh("turn")))
+            if id(loop) not in self.turns:
+                self.turns[id(loop)] = self.parts.names.fresh("turn")
+            turn = name(self.turns[id(loop)])
             counted = ast.BinOp(stop, ast.Sub(), copy_tree(first))
         writer = Turn(self.parts, self.constants, self.layouts, _slot(turn, stages), self.rings)
         made = writer.stages(loop.body)
+        later = Comment("Of a later turn, while the tiles of this one are multiplied.")
+        made[0].body.append(later)
         if not _is_nothing(first):
             made[0].body[:0] = stmts("k = first + turn", k=k.id, first=first, turn=turn)
         memory = made[0].body
         before = expr("stages - 1", stages=self.stages)
         next_slot = _slot(expr("turn + (stages - 1)", turn=turn, stages=stages), stages)
-        coming = _sum(first, name("i"))
+        early_slot = name(self.early)
+        coming = _sum(first, early_slot)
         if self.parts.chip.direct:
-            body = copies.issued(coming, name("i"), self.layouts)
+            body = copies.issued(coming, early_slot, self.layouts)
             early = stmts("cdna4.async_copy.wait_group(stages - 2)", stages=stages)
             waits = [copy_tree(one) for one in early]
             next_turn = expr("k + (stages - 1)", k=k, stages=stages)
             memory += copies.issued(next_turn, next_slot, self.layouts)
             behind = stmts("cdna4.async_copy.wait_group(0)")
         else:
-            body = [*copies.loaded(coming, self.layouts), *copies.stored(name("i"))]
+            body = [*copies.loaded(coming, self.layouts), *copies.stored(early_slot)]
             early = copies.loaded(_sum(first, before), self.layouts)
             waits, behind = [], []
             memory += copies.stored(next_slot)
@@ -218,7 +225,8 @@ class Body:
         header = expr("gl.static_range(count)", count=before)
         turns = list(staged(made, waits, self.groups == 2))
         return [
-            ast.For(ast.Name("i", ast.Store()), header, body, []),
+            Comment("The tiles of the first turns."),
+            ast.For(ast.Name(self.early, ast.Store()), header, body, []),
             *early,
             ast.For(ast.Name(turn.id, ast.Store()), expr("range(count)", count=counted), turns, []),
             *behind,

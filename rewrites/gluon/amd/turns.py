@@ -143,9 +143,17 @@ def _require_own_lanes(stage: Stage) -> None:
                     if stage.kind != PRODUCTS:
                         text = ast.unparse(value)
                         raise UnsuitedError(f"`{text}` changes its layout in each turn")
-                case ast.Call(func=ast.Attribute(attr="max" | "min" | "sum" | "reduce") as called):
-                    if "axis=0" in ast.unparse(node).replace(" ", ""):
-                        raise UnsuitedError(f"`{called.attr}` goes over columns, across warps")
+                case (
+                    ast.Call(
+                        func=ast.Attribute(attr="max" | "min" | "sum" as called),
+                        keywords=[ast.keyword(value=ast.Constant(value=0)), *_],
+                    )
+                    | ast.Call(
+                        func=ast.Attribute(attr="reduce" as called),
+                        args=[_, ast.Constant(value=0), *_],
+                    )
+                ):
+                    raise UnsuitedError(f"`{called}` goes over columns, across warps")
 
 
 def _comments(said: list[ast.stmt]) -> list[ast.stmt]:
