@@ -7,7 +7,6 @@ import torch
 import tile2triton
 import tile2triton.language as T
 from tests.both_meanings import run_kernel
-from tile2triton import TileError
 
 ROWS, COLUMNS = 37, 50
 
@@ -174,6 +173,10 @@ def stores(A, row, which=0, n=32):
             x += pair[0] - pair[1]
         if which == 6:
             x = centred(x * 3.0) * 2.0
+        if which == 8:
+            x -= T.sum(x, axis=0) + T.amax(x, axis=-1, keepdims=True)
+            x *= T.amin(x, axis=0, keepdims=True) * T.sum(r) * 0.01
+            x += T.cast(x, "float16") @ T.cast(x + 1.0, "float16")
         if which == 7:
             kept, values = {}, []
             kept["x"] = x * 2.0
@@ -195,6 +198,12 @@ def second(a, r):
     return a
 
 
+def eighth(a, r):
+    a = a - a.sum(0) - a.amax(1, keepdim=True)
+    a = a * a.amin(0, keepdim=True) * r.sum() * 0.01
+    return a + a.half().float() @ (a + 1).half().float()
+
+
 STORED = [
     lambda a, r: ((a + 1.5) * r - r[:, None] * 0.5) / 2,
     second,
@@ -206,6 +215,7 @@ STORED = [
     lambda a, r: (
         a * (a.sum(1).sigmoid() + a.sum(1))[:, None] + 2 * a + a.sum(1) + 3 * torch.arange(32.0)
     ),
+    eighth,
 ]
 
 
@@ -300,191 +310,3 @@ def types(A):
 
 def test_types_are_those_of_the_elements():
     assert types.compile().triton_source
-
-
-@tile2triton.kernel
-def attention_rows(Q, K, V, causal=True, block_M=32, block_N=16, dim=32):
-    """A loop that carries tiles, with masks of positions that change from turn to turn."""
-    q_len, kv_len = T.const("q_len, kv_len")
-    Q: T.Tensor((q_len, dim), T.float16)
-    K: T.Tensor((kv_len, dim), T.float16)
-    V: T.Tensor((kv_len, dim), T.float16)
-    out = T.empty((q_len, dim), T.float32)
-    with T.Kernel(T.ceildiv(q_len, block_M), threads=64) as bx:
-        q = T.copy(Q[bx * block_M : (bx + 1) * block_M, :])
-        rows = bx * block_M + T.arange(block_M)[:, None]
-        acc, total = T.zeros((block_M, dim)), T.zeros((block_M,))
-        largest = T.full((block_M,), -1e30)
-        for n in T.Pipelined(T.ceildiv(kv_len, block_N), num_stages=2):
-            k = T.copy(K[n * block_N : (n + 1) * block_N, :])
-            columns = n * block_N + T.arange(block_N)
-            seen = columns < kv_len
-            if causal:
-                seen = seen & (columns <= rows)
-            scores = T.where(seen, T.gemm(q, k, transpose_B=True) * 0.25, -T.infinity("float32"))
-            before = largest * 1.0
-            T.reduce_max(scores, largest, dim=1, clear=False)
-            weights = T.exp(scores - largest[:, None])
-            rescale = T.exp(before - largest)
-            total *= rescale
-            total += T.reduce_sum(weights, dim=1)
-            acc *= rescale[:, None]
-            v = T.copy(V[n * block_N : (n + 1) * block_N, :])
-            T.gemm(T.cast(weights, "float16"), v, acc)
-        out[bx * block_M : (bx + 1) * block_M, :] = acc / total[:, None]
-    return out
-
-
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize(("q_len", "kv_len"), [(64, 64), (50, 71), (71, 50)])
-def test_loops_carry_tiles_that_are_stored_to(q_len, kv_len, causal, device):
-    q, k, v = (numbers(n, 32, dtype=torch.float16) for n in (q_len, kv_len, kv_len))
-    sizes = {"q_len": q_len, "kv_len": kv_len, "causal": causal}
-    (made,) = run_kernel(attention_rows, (q, k, v), device, tolerance=1e-3, **sizes)
-    scores = q.double() @ k.double().T * 0.25
-    if causal:
-        scores = scores.masked_fill(~torch.ones(q_len, kv_len).tril().bool(), float("-inf"))
-    close(made, (scores.softmax(1) @ v.double()).float(), tolerance=5e-3)
-
-
-def rebound(x, A):
-    for _ in T.serial(2):
-        x = x + 1.0
-
-
-def unequal(x, A):
-    x *= T.arange(12)
-
-
-def unequal_store(x, A):
-    x[0:4] = x
-
-
-def in_parallel(x, A):
-    for i in T.Parallel(16):
-        y = x + 1.0
-        x[i] = y[i]
-
-
-def late(x, A):
-    def clears(tile):
-        value = tile + 1.0
-        T.clear(tile)
-        return value
-
-    T.copy(clears(x), A)
-
-
-def late_part(x, A):
-    values = []
-    values.append(x + 1.0)
-    T.clear(x)
-    T.copy(values[0] * 2.0, A)
-
-
-def late_variable(x, A):
-    number = T.alloc_var("float32", 2.0)
-    values = []
-    values.append(x * number)
-    number = 3.0
-    T.copy(values[0], A)
-
-
-def late_result(x, A):
-    values = []
-    values.append(T.copy(x))
-    first = values[0]
-    values.append(values[0] + 1.0)
-    first *= 2.0
-    T.copy(values[1], A)
-
-
-def in_a_loop(x, A):
-    values = []
-    values.append(x * 2.0)
-    for _ in T.serial(2):
-        T.copy(values[0], A)
-        x += 1.0
-
-
-def unused(x, A):
-    T.reduce_sum(x, dim=0)
-
-
-def computed_destination(x, A):
-    T.cumsum(x + 1.0)
-
-
-def view_as_destination(x, A):
-    x[:, None] = 1.0
-
-
-def start_alone(x, A):
-    x += T.copy(A[3])
-
-
-def unknown_extent(x, A):
-    for k in T.serial(2):
-        x += T.copy(A[k:16])
-
-
-def tensor(x, A):
-    x += A
-
-
-def whole_index(x, A):
-    x += x[T.arange(16) + T.cast(x, "int32")]
-
-
-def condition(x, A):
-    if x > 0:
-        T.clear(x)
-
-
-def both_conditions(x, A):
-    x += T.where(x > 0 and x < 1, 1.0, 2.0)
-
-
-def power(x, A):
-    x += x**2
-
-
-def accumulates(x, A):
-    x += T.reduce_sum(x, dim=0, clear=False)[0]
-
-
-ERRORS = {
-    "T2T121": (rebound,),
-    "T2T141": (unequal, unequal_store),
-    "T2T143": (in_parallel, whole_index),
-    "T2T144": (late, late_part, late_variable, late_result, in_a_loop),
-    "T2T145": (unused,),
-    "T2T146": (computed_destination, view_as_destination),
-    "T2T280": (start_alone, unknown_extent),
-    "T2T137": (tensor,),
-    "T2T136": (condition, both_conditions),
-    "T2T132": (power,),
-    "T2T160": (accumulates,),
-}
-
-
-@pytest.mark.parametrize(
-    ("code", "body"),
-    [(code, body) for code, bodies in ERRORS.items() for body in bodies],
-    ids=lambda one: one if isinstance(one, str) else one.__name__,
-)
-def test_what_is_no_tile_is_an_error_at_its_line(code, body):
-    inner = T.macro(body)
-
-    @T.prim_func
-    def kernel(A: T.Tensor((16,), T.float32)):
-        with T.Kernel(1, threads=64):
-            x = T.copy(A[:])
-            inner(x, A)
-
-    with pytest.raises(TileError) as raised:
-        tile2triton.compile(kernel)
-    (problem,) = raised.value.diagnostics
-    first = body.__code__.co_firstlineno
-    assert problem.code == code
-    assert first < problem.line <= first + 7

@@ -42,6 +42,11 @@ class TileArithmetic:
     __neg__, __invert__ = _sign(ast.USub), _sign(ast.Invert)
     __pow__, __rpow__ = _sign(ast.Pow), _turned(ast.Pow)
 
+    def __matmul__(self, other: Any) -> Any:
+        from tile2triton.frontend.operators import call
+
+        return call("gemm", (self, other), {})
+
     # NumPy's numbers leave it to the tile what they are together.
     __array_ufunc__ = None
 

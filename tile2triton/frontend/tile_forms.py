@@ -1,4 +1,4 @@
-"""What operators on whole operands are of tiles: T.zeros, T.full, T.arange and T.where."""
+"""What operators on whole operands are of tiles: T.zeros, T.arange, T.where, T.sum and so on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tile2triton.frontend.dtypes import dtype_name
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.made_tiles import MadeTile
 from tile2triton.frontend.statics import plain
-from tile2triton.frontend.tile_values import TileValue
+from tile2triton.frontend.tile_values import TileValue, as_value, is_tile
 from tile2triton.frontend.values import Buffer
 from tile2triton.ops.base import Made
 
@@ -22,7 +22,8 @@ def of_tiles(name: str, given: dict[str, Any]) -> Any:
         raise failure(
             "T2T804",
             f"T.{name} takes whole operands",
-            hint="in a kernel with T.Kernel, write the loop over the elements of a tile",
+            hint=f"in a kernel with T.Kernel there are {', '.join(f'T.{one}' for one in _FORMS)}, "
+            "and arithmetic of tiles",
         )
     return form(**given)
 
@@ -65,9 +66,32 @@ def _where(condition: Any, a: Any, b: Any) -> Any:
     return call("if_then_else", (condition, a, b), {})
 
 
+def _reduced(kind: str) -> Callable[..., Any]:
+    def form(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        from tile2triton.frontend.operators import call
+
+        rank = as_value(x).ndim if is_tile(x) else 1
+        axis = 0 if axis is None and rank == 1 else axis
+        if not isinstance(axis, int):
+            raise failure(
+                "T2T231",
+                f"T.{kind} of a tile is along one of its {rank} dimensions",
+                hint="write axis=0, or one after the other",
+            )
+        made = call(f"reduce_{kind.removeprefix('a')}", (x,), {"dim": axis})
+        if not keepdims or rank == 1:
+            return made
+        index = [slice(None)] * (rank - 1)
+        index.insert(plain(axis) % rank, None)  # type: ignore[arg-type]
+        return made[tuple(index)]
+
+    return form
+
+
 _FORMS: dict[str, Callable[..., Any]] = {
     "zeros": _zeros,
     "full": _full,
     "arange": _arange,
     "where": _where,
+    **{kind: _reduced(kind) for kind in ("sum", "amax", "amin")},
 }
