@@ -1,5 +1,6 @@
 """Programs that are right in Gluon, or are left in plain Triton with the reason."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,12 +12,14 @@ from tests import simulated
 from tests.gluon_programs import K, M, N
 from tests.kernels.attention_backward import attention_backward
 from tests.kernels.flash_attention import flash_attention
+from tests.kernels.mla_decode import mla_decode
 from tests.kernels.whole_operands import attention
 from tests.kernels.whole_operands import gemm as whole_gemm
 from tests.test_gluon import close, reason, specialised
 from tile2triton import CompiledKernel, compile_check, transpile
 
 TARGET = "cuda:90"
+LN2 = math.log(2)
 
 
 def made(program: Any) -> CompiledKernel:
@@ -116,6 +119,46 @@ def test_numbers_of_programs_that_the_launch_knows(rows: int, is_eager: bool) ->
     kernel = transpile(whole_gemm.scheduled(schedule), a, b, target=TARGET)
     assert "gl.cdiv(M, block_M) - 1" in kernel.triton_source
     assert close(simulated.run(kernel, a, b, is_eager=is_eager), a.double() @ b.double())
+
+
+def latent(splits: int, kv_len: int) -> tuple[CompiledKernel, dict[str, torch.Tensor]]:
+    """Decoding whose 64 heads share keys, with two groups of warps beside each other."""
+    sizes = {"dim": 128, "dim_rope": 64, "splits": splits, "block_H": 64, "threads": 256}
+    kernel = transpile(
+        mla_decode.scheduled(specialised(1)),
+        **{"batch": 2, "heads": 64, "kv_len": kv_len, "target": TARGET, **sizes},
+    )
+    shapes = {
+        "Q": (2, 64, 128),
+        "Q_rope": (2, 64, 64),
+        "KV": (2, kv_len, 128),
+        "K_rope": (2, kv_len, 64),
+    }
+    return kernel, {one: torch.randn(*shape).half() for one, shape in shapes.items()}
+
+
+@pytest.mark.parametrize("is_eager", [True, False])
+@pytest.mark.parametrize(("splits", "kv_len"), [(1, 192), (4, 200), (4, 100)])
+def test_decoding_with_warps_beside_each_other(splits: int, kv_len: int, is_eager: bool) -> None:
+    """Also programs without a key, whose parts are zeros."""
+    kernel, given = latent(splits, kv_len)
+    assert "[gl.num_warps() // 2, 2]" in kernel.triton_source
+    found = simulated.launched(kernel, "mla_decode_kernel_1", given, is_eager)
+    weights = (found["sums"] * LN2).softmax(-1)
+    o = (found["parts"] * weights[..., None]).sum(-2)
+    q, q_rope, kv, k_rope = (one.double() for one in given.values())
+    scores = (q @ kv.mT + q_rope @ k_rope.mT) * 192**-0.5
+    assert close(o, scores.softmax(-1) @ kv)
+
+
+@pytest.mark.compile
+def test_decoding_compiles() -> None:
+    kernel = transpile(
+        mla_decode.scheduled(specialised(1)), batch=2, heads=128, kv_len=4096, target=TARGET
+    )
+    report, _ = compile_check.check_all([(kernel.triton_source, kernel.lowered_facts, TARGET)])
+    # Each group of warps: 32 + 4 steps of 16 for half of the scores, 4 for half of the values.
+    assert report.problem is None and report.spills == 0 and report.instructions["wgmma"] == 40
 
 
 @pytest.mark.compile

@@ -68,6 +68,8 @@ class Layouts:
             before = dict(self.known)
             for one in assignments:
                 self._learn(one)
+            for statement in every(body):
+                self._learn_store(statement)
             if self.known == before:
                 break
 
@@ -105,6 +107,21 @@ class Layouts:
             self.known[target.id] = known = found or known
         if known is not None and known != ANY:
             self._demand(one.value, known)
+
+    def _learn_store(self, statement: ast.stmt) -> None:
+        """Let pointers, and what says which of them count, have the layout of what is stored."""
+        match statement:
+            case ast.Expr(
+                value=ast.Call(
+                    func=ast.Attribute(value=ast.Name(id="tl"), attr="store"),
+                    args=[pointers, value],
+                    keywords=words,
+                )
+            ):
+                found = self.of(value)
+                if found is not None and found != ANY:
+                    for one in (pointers, *(word.value for word in words)):
+                        self._demand(one, found)
 
     def of(self, tree: ast.expr) -> Found:
         """The layout of an expression."""

@@ -3,6 +3,7 @@
 import ast
 from dataclasses import dataclass, field
 
+from rewrites.facts import Tile
 from rewrites.gluon.errors import UnsuitedError
 from rewrites.gluon.flights import Flight, Flights
 from rewrites.gluon.layouts import Layout, Layouts, every
@@ -24,8 +25,9 @@ class Products:
     sites: Sites
     flights: Flights
     body: list[ast.stmt]
-    # The columns of each layout of sums, and the layouts of first factors in registers beside.
-    columns: dict[str, ast.expr] = field(default_factory=dict)
+    # The columns of each layout of sums, and how many groups of warps share them; the layouts of
+    # first factors in registers.
+    columns: dict[str, tuple[ast.expr, int]] = field(default_factory=dict)
     factors: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -39,29 +41,40 @@ class Products:
     def _named(self) -> dict[str, str]:
         """The layout's name for each product's variable: one for all of a number of columns."""
         names: dict[str, str] = {}
-        by_columns: dict[int, str] = {}
+        by_shape: dict[tuple[int, int], str] = {}
         for statement in every(self.body):
             match statement:
                 case ast.Assign(targets=[ast.Name(id=target)], value=value) if is_dot(value):
                     tile = self.parts.tile(target)
-                    if tile.shape[0] < 16 * self.parts.warps or tile.dtype != "float32":
-                        raise UnsuitedError(f"`{target}` is no product of {self.parts.warps} warps")
-                    columns = tile.shape[1]
-                    if columns not in by_columns:
-                        by_columns[columns] = self.parts.names.fresh(f"{target}_layout")
-                    names[target] = by_columns[columns]
-                    self.columns[names[target]] = tile.trees[1]
+                    beside = self._beside(target, tile)
+                    shape = tile.shape[1], beside
+                    if shape not in by_shape:
+                        by_shape[shape] = self.parts.names.fresh(f"{target}_layout")
+                    names[target] = by_shape[shape]
+                    self.columns[names[target]] = tile.trees[1], beside
         return names
+
+    def _beside(self, target: str, tile: Tile) -> int:
+        """How many groups of four warps share the columns of a product: rows are 16 to a warp."""
+        warps = self.parts.warps
+        beside = max(16 * warps // tile.shape[0], 1)
+        is_fine = warps // beside >= 4 and tile.shape[1] // beside >= 8
+        if not is_fine or tile.dtype != "float32":
+            raise UnsuitedError(f"`{target}` is no product of {warps} warps")
+        return beside
 
     def declared(self, read: set[str]) -> list[ast.stmt]:
         """The layouts of sums, and those of factors in registers that are `read`."""
         made: list[ast.stmt] = []
-        for key, columns in self.columns.items():
+        for key, (columns, beside) in self.columns.items():
+            warps = "[gl.num_warps(), 1]"
+            if beside > 1:
+                warps = f"[gl.num_warps() // {beside}, {beside}]"
+                columns = expr("columns // beside", columns=columns, beside=ast.Constant(beside))
             made += stmts(
-                "key: gl.constexpr = gl.NVMMADistributedLayout("
-                "[3, 0], [gl.num_warps(), 1], [16, columns, width])",
+                f"key: gl.constexpr = gl.NVMMADistributedLayout([3, 0], {warps}, [16, n, width])",
                 key=key,
-                columns=columns,
+                n=columns,
                 width=ast.Constant(self.parts.depth),
             )
             if self.factors[key] in read:

@@ -196,7 +196,7 @@ def note_specialized(
 def _roles(facts: Facts, consumers: int) -> str:
     """What the warps of a kernel in Gluon are."""
     if facts.target == "cuda:90":
-        return f"a producer and {consumers} consumers"
+        return f"a producer and {consumers} consumer{'' if consumers == 1 else 's'}"
     if consumers > 1:
         return "copies ahead, and two groups of warps one stage apart (Triton 3.6 has no stages)"
     return "copies ahead"
