@@ -27,10 +27,13 @@ class Constants:
         self.warps = self._warps()
         self.lanes: dict[str, str] = {}
         self.memory: dict[str, str] = {}
+        # Elements that a slot of a ring takes.
+        self.elements: dict[str, int] = {}
         for one, fetch in self.parts.rings.items():
             places: Places = places_of(fetch, self.parts.chip, self.parts.warps, self.shape)
             self.lanes[one] = self._name("lanes", places.lanes)
             self.memory[one] = self._name("memory", places.memory)
+            self.elements[one] = places.elements
 
     def _shape(self) -> int:
         """Rows of an instruction: 32 where rows are reduced, of which fewer lanes have a part.

@@ -109,10 +109,9 @@ class Body:
 
     def _require_memory(self) -> None:
         total = 0
-        for fetch in self.parts.rings.values():
-            rows, columns = fetch.tile.shape
-            gaps = rows * columns // 16 if self.parts.chip.direct else 0
-            total += self.parts.stages * (rows * columns + gaps) * bits(fetch.tile.dtype) // 8
+        for one, fetch in self.parts.rings.items():
+            size = self.constants.elements[one] * bits(fetch.tile.dtype) // 8
+            total += self.parts.stages * size
         if total > self.parts.facts.shared_memory:
             raise UnsuitedError(
                 f"its tiles need {total} bytes of shared memory, of which there are "

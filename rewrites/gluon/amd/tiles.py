@@ -20,10 +20,11 @@ Bases = list[list[int]]
 
 @dataclass(frozen=True)
 class Places:
-    """The layout of the lanes that load a tile, and that of its memory."""
+    """The layout of the lanes that load a tile, and that of its memory, of so many elements."""
 
     lanes: ast.expr
     memory: ast.expr
+    elements: int
 
 
 def places_of(fetch: Fetch, chip: Chip, warps: int, height: int) -> Places:
@@ -69,7 +70,13 @@ def _direct(fetch: Fetch, warps: int, height: int) -> Places:
     behind = last + len(_bits(warps))
     own = bases[:first] + bases[behind:]
     made = _linear(own, bases[first:last], bases[last:behind], [rows, columns])
-    return Places(made, _padded(WAVE, gap, bases, [rows, columns]))
+    memory = expr(
+        "gl.PaddedSharedLayout(gaps, bases, [], shape)",
+        gaps=_tree([[WAVE, gap]]),
+        bases=_tree(bases),
+        shape=_tree([rows, columns]),
+    )
+    return Places(made, memory, rows * columns // WAVE * (WAVE + gap))
 
 
 def _as_it_lies(rows: int, columns: int, warps: int) -> Places:
@@ -90,7 +97,7 @@ def _as_it_lies(rows: int, columns: int, warps: int) -> Places:
         phases=_tree(max(1, min(across, LANES // 4 // per_phase))),
         order=_tree([1, 0]),
     )
-    return Places(lanes, memory)
+    return Places(lanes, memory, rows * columns)
 
 
 def _turned(rows: int, columns: int, warps: int, width: int) -> Places:
@@ -121,7 +128,7 @@ def _turned(rows: int, columns: int, warps: int, width: int) -> Places:
     memory = expr(
         "gl.SharedLinearLayout(bases)", bases=_tree([*steps[:unit], *spread, *moved, *rest])
     )
-    return Places(lanes, memory)
+    return Places(lanes, memory, rows * columns)
 
 
 def _linear(own: Bases, lanes: Bases, warps: Bases, shape: list[int]) -> ast.expr:
@@ -133,15 +140,6 @@ def _linear(own: Bases, lanes: Bases, warps: Bases, shape: list[int]) -> ast.exp
         lanes=_tree(lanes),
         warps=_tree(warps),
         shape=_tree([1, *shape]),
-    )
-
-
-def _padded(interval: int, gap: int, bases: Bases, shape: list[int]) -> ast.expr:
-    return expr(
-        "gl.PaddedSharedLayout(gaps, bases, [], shape)",
-        gaps=_tree([[interval, gap]]),
-        bases=_tree(bases),
-        shape=_tree(shape),
     )
 
 
