@@ -18,6 +18,7 @@ from tests.kernels.linear_attention import linear_attention
 from tests.kernels.norm import rms_norm
 from tests.kernels.softmax import softmax
 from tests.kernels.split_k_gemm import split_k_gemm
+from tests.kernels.values.retention import retention
 from tile2triton import Schedule, transpile
 
 HERE = Path(__file__).parent / "golden"
@@ -88,6 +89,11 @@ ALL = (
         "linear_attention",
         linear_attention,
         {"batch": 4, "seq_len": 4096, "heads": 16, "dim_K": 128, "dim_V": 128},
+    ),
+    Golden(
+        "retention_values",
+        retention,
+        {"batch": 4, "seq_len": 1000, "heads": 16, "dim_K": 128, "dim_V": 96},
     ),
 )
 

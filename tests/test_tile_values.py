@@ -168,7 +168,10 @@ def stores(A, row, which=0, n=32):
             x, y = x + r, x * r[:, None]
             x += y
         if which == 5:
-            pair = [x * 2.0, (x + 1.0) * r]
+            pair = []
+            same = pair
+            pair += [x * 2.0, (x + 1.0) * r]
+            assert same is pair
             T.clear(x)
             x += pair[0] - pair[1]
         if which == 6:

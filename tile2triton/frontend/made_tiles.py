@@ -146,7 +146,12 @@ def update_part(builder: Builder, target: Element, operation: str, value: Any) -
 def named_tiles(name: str, value: Any) -> Any:
     """What a name stands for: the tile of a value that stores could change, also in a list."""
     if isinstance(value, (list, tuple)) and any(isinstance(one, TileValue) for one in value):
-        return type(value)(named_tiles(f"{name}_{at}", one) for at, one in enumerate(value))
+        made = [named_tiles(f"{name}_{at}", one) for at, one in enumerate(value)]
+        if isinstance(value, list):
+            # Others who have the list see the tiles, too.
+            value[:] = made
+            return value
+        return tuple(made) if type(value) is tuple else value
     if isinstance(value, TileValue) and not value.is_fixed:
         return tile_of(value, name)
     return value
