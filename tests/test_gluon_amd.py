@@ -16,6 +16,7 @@ from tests.kernels.attention_programs import sliding_window_attention
 from tests.kernels.flash_attention import flash_attention
 from tests.kernels.gemm import gemm
 from tests.kernels.whole_operands import attention
+from tests.kernels.whole_operands import gemm as whole_gemm
 from tests.proofs import AMD, proves
 from tests.test_gluon import close, expected
 from tile2triton import CompiledKernel, Schedule, compile_check, transpile
@@ -148,6 +149,16 @@ def test_loops_that_start_anywhere(target: str) -> None:
         assert close(simulated.run(kernel, *inputs, in_stages=in_stages), wanted)
 
 
+@pytest.mark.parametrize("target", [OLD, NEW])
+def test_rows_whose_number_the_launch_knows(target: str) -> None:
+    """Offsets of 32 bits are from a program's first row on."""
+    schedule = specialised(tile={"m": 128, "n": 128, "k": 32}, warps=16, pipeline=3)
+    a, b = torch.randn(200, 96).half(), torch.randn(96, 264).half()
+    kernel = transpile(whole_gemm.scheduled(schedule), a, b, target=target)
+    assert "A + (by * block_M).to(gl.int64) * K" in kernel.triton_source
+    assert close(simulated.run(kernel, a, b), a.double() @ b.double())
+
+
 @pytest.mark.parametrize("rows", [16, 32])
 def test_instructions_are_as_large_as_is_said(rows: int) -> None:
     schedule = specialised(matrix_instruction=rows)
@@ -232,7 +243,7 @@ def test_what_has_no_form_stays_in_triton() -> None:
     assert "no multiples of 16 bytes" in reason(product(OLD, N=263))
     assert "no multiples of 16 bytes" in reason(product(NEW, K=132))
     assert "of which there are 65536" in reason(product(OLD, block_K=128))
-    assert "2 GiB" in reason(product(NEW, M=1 << 20, K=1 << 12))
+    assert "2 GiB, in which rows move" in reason(product(NEW, N=1 << 20, K=1 << 12))
     assert "no part each" in reason(product(NEW, block_M=16, block_N=64, block_K=256))
     wide = torch.empty(128, 128, dtype=torch.float16)
     assert "`half` is multiplied, which the loop does not load" in reason(

@@ -3,9 +3,10 @@
 import ast
 import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
+from rewrites.dtypes import bits
 from rewrites.environment import Environment
 from rewrites.facts import Facts
 from rewrites.gluon.errors import UnsuitedError
@@ -54,7 +55,7 @@ def require_rows(
     text = ast.unparse(address.offsets)
     columns = [one for one in _terms(address.offsets) if _is_column_index(one)]
     rows = [one for one in _terms(address.offsets) if not _is_column_index(one)]
-    if len(columns) != 1 or not rows or not all(map(_is_row_index, rows)):
+    if len(columns) != 1 or not rows or not all(map(_row, rows)):
         raise UnsuitedError(f"`{text}` does not go along rows")
     steps = [known.divisor(_step(one)) for one in rows]
     (column,) = (one for one in walk(columns[0]) if isinstance(one, ast.Name))
@@ -66,16 +67,59 @@ def require_rows(
         raise UnsuitedError(f"rows of `{address.tensor}` are no multiples of 16 bytes")
 
 
-def require_near(tensor: str, facts: Facts, known: Environment, size: int) -> None:
-    """Let all of a tensor be in the reach of offsets."""
-    total = size
-    for extent in facts.tensors[tensor].shape:
-        high = range_of(extent, known.ranges).high
-        if high is None:
-            raise UnsuitedError(f"how large `{tensor}` is, is known at the launch only")
-        total *= high
-    if facts.tensors[tensor].strides or total >= MOST_BYTES:
-        raise UnsuitedError(f"`{tensor}` may be larger than 2 GiB, or has strides")
+def near(
+    address: Address,
+    definitions: dict[str, ast.expr],
+    moving: Set[str],
+    facts: Facts,
+    known: Environment,
+) -> Address:
+    """An address whose offsets reach all that it means, where the tensor may be too large for them.
+
+    A program's first row is then a number that is added to the pointer, but not where a loop moves
+    it, as with the variables that are `moving`. Raises UnsuitedError.
+    """
+    tensor = facts.tensors[address.tensor]
+    size = bits(tensor.dtype) // 8
+    extents = [range_of(one, known.ranges).high for one in tensor.shape]
+    total = math.prod(one or MOST_BYTES for one in extents) * size
+    if not tensor.strides and total < MOST_BYTES:
+        return address
+    base, offsets, reach = address.base, [], 0
+    for term in _terms(address.offsets):
+        if _is_column_index(term):
+            offsets.append(term)
+            continue
+        row = _row(term)
+        if row is None or names_in(row) & moving:
+            raise UnsuitedError(f"`{address.tensor}` may be larger than 2 GiB, in which rows move")
+        first, places = _parted(definitions[row.id])
+        step, count = range_of(_step(term), known.ranges).high, _count(places, known)
+        if step is None or count is None:
+            raise UnsuitedError(f"how large `{address.tensor}` is, is known at the launch only")
+        reach += step * count * size
+        own = expr("p[:, None] * step", p=places, step=_step(term))
+        offsets.append(own)
+        for one in first:
+            moved = expr("one.to(tl.int64) * step", one=one, step=_step(term))
+            base = ast.BinOp(copy_tree(base), ast.Add(), moved)
+    if reach >= MOST_BYTES:
+        raise UnsuitedError(f"a tile of `{address.tensor}` is larger than 2 GiB")
+    return Address(address.tensor, base, _sum(offsets))
+
+
+def _parted(tree: ast.expr) -> tuple[list[ast.expr], ast.expr]:
+    """The numbers of a sum, and the rest, which is `tl.arange`."""
+    numbers = [one for one in _terms(tree) if not _arange(one)]
+    places = [one for one in _terms(tree) if _arange(one)]
+    if len(places) != 1 or len(numbers) > 1 or isinstance(places[0], ast.BinOp):
+        raise UnsuitedError(f"`{ast.unparse(tree)}` is no row of neighbours")
+    return numbers, places[0]
+
+
+def _count(places: ast.expr, known: Environment) -> int | None:
+    assert isinstance(places, ast.Call)
+    return range_of(places.args[-1], known.ranges).high
 
 
 def _terms(tree: ast.expr) -> Iterator[ast.expr]:
@@ -115,13 +159,19 @@ def _is_column_index(tree: ast.expr) -> bool:
     return False
 
 
-def _is_row_index(tree: ast.expr) -> bool:
+def _row(tree: ast.expr) -> ast.Name | None:
+    """The variable whose elements are rows, as in `x[:, None].to(tl.int64) * step`."""
     match tree:
-        case ast.Subscript(slice=ast.Tuple(elts=[ast.Slice(), ast.Constant(value=None)])):
-            return True
-        case ast.BinOp(left=ast.Subscript() as one, op=ast.Mult()):
-            return _is_row_index(one)
-    return False
+        case ast.Subscript(
+            value=ast.Name() as row,
+            slice=ast.Tuple(elts=[ast.Slice(), ast.Constant(value=None)]),
+        ):
+            return row
+        case ast.Call(func=ast.Attribute(value=inner, attr="to")):
+            return _row(inner)
+        case ast.BinOp(left=ast.Subscript() | ast.Call() as inner, op=ast.Mult()):
+            return _row(inner)
+    return None
 
 
 def _step(tree: ast.expr) -> ast.expr:

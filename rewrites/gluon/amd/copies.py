@@ -3,7 +3,7 @@
 import ast
 from dataclasses import dataclass, field
 
-from rewrites.gluon.amd.addresses import address_of, require_near, require_rows
+from rewrites.gluon.amd.addresses import Address, address_of, near, require_rows
 from rewrites.gluon.amd.fetches import Fetch, loads_in
 from rewrites.gluon.amd.layouts import Constants
 from rewrites.gluon.amd.parts import Parts
@@ -42,8 +42,14 @@ class Copies:
         for one in self.leading:
             target = _target(one)
             self.ahead[target] = self.parts.names.fresh(f"{target}_ahead")
-        for fetch in self.fetches:
-            require_near_rows(self.parts, fetch)
+        self.addresses = {one.name: self._address(one) for one in self.fetches}
+
+    def _address(self, one: Fetch) -> Address:
+        """Where a tile is, whose rows buffer instructions reach."""
+        definitions, known = self.parts.definitions, self.parts.known
+        address = address_of(one.pointers, definitions, self.parts.facts)
+        require_rows(address, one.mask, definitions, known)
+        return near(address, definitions, set(self.ahead), self.parts.facts, known)
 
     def _leading(self) -> list[ast.Assign]:
         """The statements of a turn that lead to its addresses."""
@@ -118,7 +124,7 @@ class Copies:
 
     def _arguments(self, one: Fetch, turn: ast.expr, layouts: Versions) -> dict[str, ast.expr]:
         """Where a tile is, and what of it there is: nothing behind the last turn."""
-        address = address_of(one.pointers, self.parts.definitions, self.parts.facts)
+        address = self.addresses[one.name]
         renamed = self._renamed(turn)
         lanes = Layout(self.constants.lanes[one.name])
         offsets = layouts.placed(substituted(address.offsets, renamed), lanes)
@@ -137,13 +143,6 @@ class Copies:
             mask = expr("seen & is_turn", seen=seen, is_turn=is_turn)
         base = in_gluon(substituted(address.base, renamed))
         return {"base": base, "offsets": offsets, "m": mask}
-
-
-def require_near_rows(parts: Parts, one: Fetch) -> None:
-    """Let a tile be rows that buffer instructions reach."""
-    address = address_of(one.pointers, parts.definitions, parts.facts)
-    require_near(address.tensor, parts.facts, parts.known, 2)
-    require_rows(address, one.mask, parts.definitions, parts.known)
 
 
 def _said(body: list[ast.stmt]) -> dict[str, list[Comment]]:

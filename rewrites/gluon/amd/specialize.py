@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from rewrites.dtypes import bits
 from rewrites.facts import Facts, Launch
-from rewrites.gluon.amd.addresses import address_of, require_near
+from rewrites.gluon.amd.addresses import address_of, near
 from rewrites.gluon.amd.copies import Copies
 from rewrites.gluon.amd.layouts import Constants, versions_of
 from rewrites.gluon.amd.parts import Parts, parts_of
@@ -153,7 +153,7 @@ class Body:
         layout = Layout(self.constants.factor(fetch.operand, fetch.width))
         definitions = self.parts.definitions
         address = address_of(fetch.pointers, definitions, self.parts.facts)
-        require_near(address.tensor, self.parts.facts, self.parts.known, 2)
+        address = near(address, definitions, set(), self.parts.facts, self.parts.known)
         made = expr(
             f"{self.parts.chip.module}.buffer_load(base, offsets)",
             base=in_gluon(address.base),
@@ -174,9 +174,9 @@ class Body:
         words = [
             ast.keyword(word.arg, self.layouts.placed(word.value, layout)) for word in call.keywords
         ]
-        address = address_of(pointers, self.parts.definitions, self.parts.facts)
-        size = bits(self.parts.facts.tensors[address.tensor].dtype) // 8
-        require_near(address.tensor, self.parts.facts, self.parts.known, size)
+        definitions = self.parts.definitions
+        address = address_of(pointers, definitions, self.parts.facts)
+        address = near(address, definitions, set(), self.parts.facts, self.parts.known)
         made = expr(
             f"{self.parts.chip.module}.buffer_store(value, base, offsets)",
             value=stored,
