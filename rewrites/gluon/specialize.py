@@ -28,6 +28,11 @@ class Specialized:
     launch: Launch
     constants: dict[str, int]
 
+    @property
+    def stages(self) -> str:
+        """How far tiles come ahead, as the launch says it."""
+        return ", ".join(f"{name}={value}" for name, value in self.constants.items())
+
 
 def specialized(
     kernel: ast.FunctionDef, launch: Launch, facts: Facts, consumers: int

@@ -25,6 +25,11 @@ NVIDIA = (
     (r"(st\.global[.\w:]*)", "{}"),
     (r"((?:atom|red)\.[.\w:]*global[.\w:]*)", "{}"),
     (r"(ldmatrix[.\w]*)", "{}"),
+    (r"(stmatrix[.\w]*)", "{}"),
+    (r"mbarrier\.try_wait", "mbarrier wait"),
+    (r"mbarrier\.arrive", "mbarrier arrive"),
+    (r"wgmma\.wait_group\.sync\.aligned\s+(\d+)", "warpgroup wait {}"),
+    (r"\bbar(?:rier)?\.sync\s+(\w+)", "barrier {}"),
 )
 AMD = (
     (r"\bv_s?(mfma_\w+)", "{}"),

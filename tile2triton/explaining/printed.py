@@ -3,6 +3,7 @@
 from tile2triton.explaining.accesses import Access
 from tile2triton.explaining.hints import counted, kept, warps_said
 from tile2triton.explaining.report import Explained
+from tile2triton.explaining.specialized_rows import specialized_tables
 from tile2triton.explaining.tiles import Move, Product
 
 HOW = {"native": "applied", "patch": "applied by a patch", "none": "not applied"}
@@ -17,6 +18,9 @@ def lines_of(one: Explained) -> list[str]:
     spills = f"{one.spills} spilled" if one.spills else "none spilled"
     memory = f"{one.shared_memory / 1024:.1f} of {one.shared_limit / 1024:.0f} KiB"
     lines.append(f"  {one.registers} registers a thread, {spills}; shared memory: {memory}")
+    if one.specialized:
+        for title, rows in specialized_tables(one.specialized, one.options["num_warps"]):
+            lines += _table(title, rows, "")
     lines += _table("moves", [_move_row(move) for move in one.tiles.moves])
     lines += _table("products", [_product_row(product) for product in one.tiles.products])
     for title, accesses in (

@@ -7,6 +7,7 @@ from typing import Any
 from rewrites.facts import Facts, Launch
 from tile2triton.explaining.accesses import Access, accesses_of
 from tile2triton.explaining.hints import Hint, judged_hints, unasked_patches
+from tile2triton.explaining.specialized import Specialized, read_specialized
 from tile2triton.explaining.tiles import Tiles, read_tiles
 from tile2triton.kernel_report import KernelReport
 from tile2triton.patch_metadata import PatchMetadata
@@ -36,6 +37,8 @@ class Explained:
     patches: Mapping[str, str] = field(default_factory=dict)
     accesses: tuple[Access, ...] = ()
     stock_accesses: tuple[Access, ...] = ()
+    # Of kernels in Gluon only.
+    specialized: Specialized | None = None
 
     def to_data(self) -> dict[str, Any]:
         """As it is written in JSON."""
@@ -59,11 +62,13 @@ def explained(
         listing = report.listing
         metadata = PatchMetadata.read(listing.get("patches", ""))
         tiles = Tiles((), (), ())
+        specialized = None
         if listing:
+            read = listing["ttgir"], listing["machine"], listing["path"], text
             is_nvidia = goal.backend == "cuda"
-            tiles = read_tiles(
-                listing["ttgir"], listing["machine"], listing["path"], text, is_nvidia
-            )
+            tiles = read_tiles(*read, is_nvidia)
+            if launch.language == "gluon":
+                specialized = read_specialized(launch.kernel, *read, is_nvidia)
         made.append(
             Explained(
                 kernel=report.kernel,
@@ -85,6 +90,7 @@ def explained(
                     if stock and report.kernel in patched
                     else ()
                 ),
+                specialized=specialized,
             )
         )
     return made

@@ -81,6 +81,7 @@ def read_tiles(ttgir: str, machine: str, path: str, text: str, is_nvidia: bool) 
     lines = {line: node.lineno for line, node in nodes.items()}
     module = read_module(ttgir)
     reader = _Reader(module, instructions_by_line(machine, path, lines, is_nvidia))
+    names = variables_by_line(module, path, lines)
     moves: dict[tuple[str, int], Move] = {}
     products: dict[tuple[str, int], Product] = {}
     for one in module.operations:
@@ -88,11 +89,23 @@ def read_tiles(ttgir: str, machine: str, path: str, text: str, is_nvidia: bool) 
         at = module.locations.line(one.written.location, path)
         line = lines.get(at, at)
         if kind == "product":
-            products.setdefault((one.variable, line), reader.product(one, line))
+            # Of partitions that run one function, the first has the names of variables.
+            variable = one.variable or names.get(line, "")
+            products.setdefault((variable, line), reader.product(one, line, variable))
         elif kind and one.types:
             tensor = accessed(nodes[line]) if line in nodes else ""
             moves.setdefault((kind, line), reader.move(kind, one, tensor, line))
     return Tiles(tuple(moves.values()), tuple(products.values()), tuple(reader.buffers))
+
+
+def variables_by_line(module: Module, path: str, lines: Mapping[int, int]) -> dict[int, str]:
+    """The variables that statements assign products and changes of layouts to."""
+    found: dict[int, str] = {}
+    for one in module.operations:
+        if one.variable and (_kind(one) == "product" or one.name == "ttg.convert_layout"):
+            at = module.locations.line(one.written.location, path)
+            found.setdefault(lines.get(at, at), one.variable)
+    return found
 
 
 def _kind(operation: Operation) -> str:
@@ -126,7 +139,7 @@ class _Reader:
     def move(self, kind: str, one: Operation, tensor: str, line: int) -> Move:
         shape = max((type_.shape for type_ in one.types), key=math.prod)
         element = _pointed(one) or one.types[-1].element
-        variable = one.variable if kind == "load" else ""
+        variable = one.variable or self._filled(one) if kind == "load" else ""
         kept = [buffer for buffer in self.buffers if variable and buffer.variable == variable]
         copies = 0
         for buffer in kept:
@@ -139,19 +152,26 @@ class _Reader:
             line=line,
             shape=shape,
             element=element,
-            bytes=_bytes(shape, element),
+            bytes=bytes_of(shape, element),
             buffers=copies,
             layout=described(kept[0].layout) if kept else "",
             instructions=self._instructions(line, kind),
         )
 
-    def product(self, one: Operation, line: int) -> Product:
+    def _filled(self, one: Operation) -> str:
+        """The memory that an operation without a result loads into."""
+        known = {buffer.variable for buffer in self.buffers}
+        origins = (self.module.origin(value) for value in one.operands)
+        names = (value.removeprefix("%").partition("@")[0] for value in origins)
+        return next((name for name in names if name in known), "")
+
+    def product(self, one: Operation, line: int, variable: str) -> Product:
         # On Blackwell the result is an operand: the third, in tensor memory.
         result = one.types[2] if one.name.endswith("tc_gen5_mma") else one.types[-1]
         layouts = [self._layout(type_) for type_ in one.types]
         layout = next((found for found in reversed(layouts) if "warpsPerCTA" in found), "")
         return Product(
-            variable=one.variable,
+            variable=variable,
             line=line,
             shape=result.shape,
             element=result.element,
@@ -184,6 +204,7 @@ def _pointed(operation: Operation) -> str:
     return match[1] if match else ""
 
 
-def _bytes(shape: tuple[int, ...], element: str) -> int:
+def bytes_of(shape: tuple[int, ...], element: str) -> int:
+    """How many bytes elements take."""
     bits = re.match(r"[a-z]+(\d+)", element)
     return (math.prod(shape) * int(bits[1] if bits else 8) + 7) // 8

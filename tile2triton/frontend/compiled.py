@@ -75,7 +75,8 @@ class CompiledKernel(TileLangKernel):
         broken = broken_protocols(*lowered)
         if broken:
             lowered, mixed = self._plain_for(target), Mixed(reasons={**mixed.reasons, **broken})
-        note_specialized(lowered[1], facts.schedule, list(mixed.made), mixed.reasons)
+        stages = {name: one.stages for name, one in mixed.made.items()}
+        note_specialized(lowered[1], facts.schedule, stages, mixed.reasons)
         return lowered
 
     def plain_source(self) -> str:

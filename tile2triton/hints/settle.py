@@ -1,6 +1,7 @@
 """Settle the hints that are of whole kernels or of patches, once the kernels are lowered."""
 
 import ast
+from collections.abc import Mapping
 from dataclasses import replace
 
 from rewrites.descriptors import has_tma
@@ -173,12 +174,16 @@ def _swap_ab(facts: Facts) -> tuple[str, str]:
 
 
 def note_specialized(
-    facts: Facts, schedule: Schedule, kernels: list[str], reasons: dict[str, str]
+    facts: Facts, schedule: Schedule, stages: Mapping[str, str], reasons: dict[str, str]
 ) -> None:
-    """What became of a producer and its consumers, which kernels are given last."""
+    """What became of a producer and its consumers, which kernels are given last.
+
+    `stages` say how far tiles come ahead in each kernel in Gluon, as it is written there.
+    """
+    kernels = list(stages)
     facts.hint_report = [
-        replace(one, how="none", detail="consumers in Gluon have layouts and rings of their own")
-        if one.how == "patch" and one.kernels and set(one.kernels) <= set(kernels)
+        _in_gluon(one, stages[one.kernels[0]])
+        if one.kernels and set(one.kernels) <= set(kernels)
         else one
         for one in facts.hint_report
     ]
@@ -191,6 +196,20 @@ def note_specialized(
         said.insert(0, f"{named}: {_roles(facts, schedule.consumers or 0)}")
     construct = f"T.warp_specialize({schedule.consumers})"
     note(facts, node, construct, "native" if kernels else "none", "; ".join(said))
+
+
+def _in_gluon(one: HintOutcome, stages: str) -> HintOutcome:
+    """A hint of a kernel in Gluon, which writes itself what Triton would do."""
+    if one.how == "patch":
+        return replace(
+            one, how="none", detail="consumers in Gluon have layouts and rings of their own"
+        )
+    if one.how == "native" and one.detail.startswith("`tl.range("):
+        return replace(one, detail=f"tiles come ahead of its turns: `{stages}`")
+    said = one.detail.removeprefix("Triton gives its ").removesuffix(" by itself")
+    if one.how == "native" and said != one.detail:
+        return replace(one, detail=f"the layout of the product gives the {said}")
+    return one
 
 
 def _roles(facts: Facts, consumers: int) -> str:

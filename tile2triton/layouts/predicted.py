@@ -77,21 +77,27 @@ def row_of(access: Access) -> Row:
     )
 
 
-def _moves(module: Module, operation: Operation) -> bool:
-    """Whether it changes a layout so that warps exchange elements, which takes shared memory."""
-    if operation.name != "ttg.convert_layout":
-        return False
+def exchanging(module: Module, operation: Operation) -> str:
+    """What exchanges elements where a layout is changed: "lane"s of a warp, "warp"s, or nothing."""
     source, result = (
         encoding_in(module, type_).linear(type_.shape) for type_ in operation.types[:2]
     )
     places = result.after_inverse_of(source)
-    warp = places.output_names.index("warp")
-    return any(
-        basis[warp] != (1 << bit if name == "warp" else 0)
-        for name, bases in places.inputs
-        for bit, basis in enumerate(bases)
-        if any(basis)
-    )
+    for level in ("warp", "lane"):
+        at = places.output_names.index(level)
+        if any(
+            basis[at] != (1 << bit if name == level else 0)
+            for name, bases in places.inputs
+            for bit, basis in enumerate(bases)
+            if any(basis)
+        ):
+            return level
+    return ""
+
+
+def _moves(module: Module, operation: Operation) -> bool:
+    """Whether it changes a layout so that warps exchange elements, which takes shared memory."""
+    return operation.name == "ttg.convert_layout" and exchanging(module, operation) == "warp"
 
 
 def _conversion(operation: Operation) -> Row:

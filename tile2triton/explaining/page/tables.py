@@ -8,6 +8,7 @@ from tile2triton.explaining.page.listings import line_id
 from tile2triton.explaining.page.markup import Html, element, together
 from tile2triton.explaining.printed import HOW, shape_said, size_said
 from tile2triton.explaining.report import Explained
+from tile2triton.explaining.specialized_rows import HEADS, specialized_tables
 from tile2triton.explaining.tiles import Move, Product
 from tile2triton.patch_metadata import PatchMetadata
 
@@ -22,6 +23,10 @@ def fact_tables(
     """What the report for people says; `written` are the ids of the lines of the program."""
     yield table("Resources", ("what", "figure"), _resources(one))
     yield table("Instructions", ("instruction", "how many"), _figures(one.instructions.items()))
+    if one.specialized:
+        made = specialized_tables(one.specialized, one.options["num_warps"])
+        for (title, rows), head in zip(made, HEADS, strict=True):
+            yield table(title[0].upper() + title[1:], head, rows)
     yield table("Moves", _MOVES, [_move(move, prefix) for move in one.tiles.moves])
     yield table(
         "Products", _PRODUCTS, [_product(product, prefix) for product in one.tiles.products]
