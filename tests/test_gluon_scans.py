@@ -79,6 +79,20 @@ def test_scans(case: str, is_eager: bool) -> None:
     assert close(found, kernel(*inputs).double())
 
 
+def test_consumers_share_what_their_heads_have_in_common() -> None:
+    """Two heads of one group have the same products of B and C, and other tokens."""
+    source = kernel_of("scan")[0].triton_source
+    assert "CB_desc.dtype, [stages, 1, 1, 1, block_M, block_K]" in source
+    assert "X_desc.dtype, [2 * stages, 1, 1, block_K, block_N]" in source
+    program, made = CASES["scan"]
+    inputs = list(made())
+    # Each head has a group of its own.
+    inputs[0], inputs[4] = normal(B, C, H, L, L), normal(B, C * L, H, 64)
+    apart = transpile(program.scheduled(specialised()), *inputs, target=TARGET)
+    assert "CB_desc.dtype, [stages, " not in apart.triton_source
+    assert close(simulated.run(apart, *inputs), apart(*inputs).double())
+
+
 @pytest.mark.compile
 @pytest.mark.parametrize("case", ["retention", "state", "scan"])
 def test_scans_compile(case: str) -> None:

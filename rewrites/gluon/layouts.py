@@ -289,8 +289,8 @@ def every(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                 yield from every(inner)
 
 
-def dependents(body: list[ast.stmt], names: set[str]) -> set[str]:
-    """All names whose values depend on these, other than by how far a loop goes."""
+def dependents(body: list[ast.stmt], names: set[str], others: Set[str] = frozenset()) -> set[str]:
+    """All names but `others` whose values depend on these, other than by how far a loop goes."""
     found = set(names)
     while True:
         before = len(found)
@@ -298,7 +298,7 @@ def dependents(body: list[ast.stmt], names: set[str]) -> set[str]:
             match statement:
                 case ast.Assign(targets=[target], value=value):
                     if names_in(value) & found:
-                        found |= names_in(target)
+                        found |= names_in(target) - others
         if len(found) == before:
             return found
 

@@ -4,10 +4,11 @@ import ast
 from dataclasses import dataclass, field
 
 from rewrites.dtypes import BY_NAME, bits
-from rewrites.environment import Names, environment_of
+from rewrites.environment import Names
 from rewrites.facts import Descriptor, Facts, Launch, Tile
 from rewrites.gluon.errors import UnsuitedError
 from rewrites.gluon.layouts import dependents, every
+from rewrites.gluon.pairs import Pairing, Pairs, depends
 from rewrites.gluon.rings import (
     Load,
     Ring,
@@ -17,8 +18,6 @@ from rewrites.gluon.rings import (
     load_of,
     loads_of,
 )
-from rewrites.quote import copy_tree
-from rewrites.ranges import range_of
 from rewrites.tree import names_in, walk
 
 # The names of an emitted module.
@@ -30,11 +29,7 @@ MODULE = set(
 
 @dataclass
 class Parts:
-    """The parts of one kernel.
-
-    `paired` is the variable of the grid of which consumers have different values, and `axis` its
-    axis; `consumed` is what consumers compute, with loops rotated.
-    """
+    """The parts of one kernel; `consumed` is what consumers compute, with loops rotated."""
 
     kernel: ast.FunctionDef
     launch: Launch
@@ -45,11 +40,13 @@ class Parts:
     rings: dict[str, Ring] = field(default_factory=dict)
     once: dict[str, Load] = field(default_factory=dict)
     loops: list[ast.For] = field(default_factory=list)
-    paired: str = ""
-    axis: int = 0
-    # How many programs there are along it, as kernels write it.
-    extent: ast.expr = field(default_factory=lambda: ast.Constant(1))
-    dependent: set[str] = field(default_factory=set)
+    # How several consumers stand in the grid.
+    pairing: Pairing | None = None
+
+    @property
+    def dependent(self) -> set[str]:
+        """What differs between consumers."""
+        return self.pairing.dependent if self.pairing else set()
 
     @property
     def warps(self) -> int:
@@ -119,47 +116,9 @@ def parts_of(
     if launch.options.get("num_ctas", 1) > 1:
         raise UnsuitedError("a cluster of programs has no producer here")
     if consumers > 1:
-        _choose_axis(parts)
+        parts.pairing = Pairs(kernel, launch, facts, consumers).best(parts.loops)
     _find_rings(parts)
-    if consumers > 1:
-        parts.extent = _extent(parts)
     return parts
-
-
-def _choose_axis(parts: Parts) -> None:
-    """The axis of the grid along which consumers stand, which lets them share most loads."""
-    best: tuple[int, int] | None = None
-    for variable, axis in _grid_variables(parts.kernel).items():
-        dependent = dependents(parts.kernel.body, {variable})
-        moved = 0
-        for loop in parts.loops:
-            for load in loads_of(loop.body):
-                copies = parts.consumers if _depends(load.coordinates, dependent) else 1
-                moved += copies * _elements(parts, load)
-        if best is None or (moved, -axis) < best:
-            best = (moved, -axis)
-            parts.paired, parts.axis, parts.dependent = variable, axis, dependent
-    if best is None:
-        raise UnsuitedError("the grid has no axis along which consumers could stand")
-
-
-def _extent(parts: Parts) -> ast.expr:
-    """How many programs stand along the axis, of sizes that kernels may be given."""
-    extent = parts.launch.grid[parts.axis]
-    found = range_of(extent, environment_of(parts.facts).ranges)
-    if found.low is not None and found.low == found.high:
-        return ast.Constant(found.low)
-    made = copy_tree(extent)
-    for node in ast.walk(made):
-        match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="triton") as module, attr="cdiv")):
-                module.id = "gl"
-            case ast.Call():
-                raise UnsuitedError(f"`{ast.unparse(extent)}` has no form in a kernel")
-    known = {*parts.facts.dims, *parts.facts.constants, "gl"}
-    if not names_in(made) <= known:
-        raise UnsuitedError(f"how many programs `{ast.unparse(extent)}` are, no kernel knows")
-    return made
 
 
 def _require_no_updates(parts: Parts) -> None:
@@ -186,39 +145,6 @@ def _require_no_updates(parts: Parts) -> None:
         raise UnsuitedError(f"`{min(both)}` is loaded and stored")
 
 
-def _grid_variables(kernel: ast.FunctionDef) -> dict[str, int]:
-    """The variables that tell programs apart, and their axes."""
-    found: dict[str, int] = {}
-    for statement in kernel.body:
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=target)], value=value):
-                text = ast.unparse(value)
-                if text.startswith("tl.program_id("):
-                    found[target] = int(text.removeprefix("tl.program_id(").removesuffix(")"))
-            case ast.Assign(
-                targets=[ast.Tuple(elts=targets)],
-                value=ast.Call(func=ast.Attribute(attr="swizzle2d"), args=[*ids]),
-            ):
-                # The order of a grid changes the places of its programs, not of their number.
-                for made, one in zip(targets, ids[:2], strict=True):
-                    found[ast.unparse(made)] = found.pop(ast.unparse(one))
-    return found
-
-
-def _depends(trees: tuple[ast.expr, ...], names: set[str]) -> bool:
-    return any(names_in(one) & names for one in trees)
-
-
-def _elements(parts: Parts, load: Load) -> int:
-    tile = parts.facts.tiles.get(load.name)
-    if tile is None:
-        raise UnsuitedError(f"`{load.name}` is no tile")
-    total = 1
-    for extent in tile.shape:
-        total *= extent
-    return total
-
-
 def _find_rings(parts: Parts) -> None:
     """Tiles that loops load by TMA are rings; those that are loaded before or after, are not."""
     in_loops: dict[str, Load] = {}
@@ -232,8 +158,8 @@ def _find_rings(parts: Parts) -> None:
         descriptor = parts.descriptors.get(one.descriptor)
         if descriptor is None:
             raise UnsuitedError(f"`{one.descriptor}` is no descriptor that the launcher makes")
-        depends = _depends(one.coordinates, parts.dependent)
-        parts.rings[one.name] = Ring(one, descriptor, not depends)
+        is_own = depends(one, parts.dependent)
+        parts.rings[one.name] = Ring(one, descriptor, not is_own)
     if not parts.rings:
         raise UnsuitedError("no tile is loaded by TMA in a loop")
     statements = list(every(parts.kernel.body))

@@ -4,8 +4,8 @@ import ast
 
 from rewrites.gluon.errors import UnsuitedError
 from rewrites.gluon.parts import Parts
-from rewrites.gluon.ranges import Chain, leading_to
-from rewrites.gluon.rings import Load, load_of, loads_of
+from rewrites.gluon.ranges import Chain
+from rewrites.gluon.rings import Load, leading_to, load_of, loads_of
 from rewrites.gluon.sites import Sites
 from rewrites.quote import expr, name, place, stmts, substituted
 from rewrites.tree import names_in

@@ -9,9 +9,9 @@ from rewrites.environment import environment_of
 from rewrites.gluon.errors import UnsuitedError
 from rewrites.gluon.layouts import in_gluon
 from rewrites.gluon.parts import Parts
-from rewrites.gluon.rings import load_of
+from rewrites.gluon.rings import leading_to
 from rewrites.gluon.turns_of_programs import bounds_of_programs
-from rewrites.quote import copy_tree, expr, literal, name, stmts, substituted
+from rewrites.quote import expr, literal, name, stmts, substituted
 from rewrites.tree import names_in
 
 
@@ -82,8 +82,9 @@ class Chain:
                 copy = substituted(one, self.names_of(part))
                 made += self.paired(one, copy, literal(part))
             return made
-        copy = copy_tree(one)
-        copy.value = in_gluon(one.value)
+        # What is the same for all of them follows from the first one's.
+        copy = substituted(one, self.names_of(0) if self.parts.consumers > 1 else {})
+        copy.value = in_gluon(copy.value)
         return [copy]
 
     def require_contiguous(self) -> None:
@@ -92,7 +93,7 @@ class Chain:
             return
         names = set().union(*map(names_in, self.bounds))
         facts = self.parts.facts
-        for start, *stops in bounds_of_programs(
+        for _, (start, *stops) in bounds_of_programs(
             leading_to(self.parts.kernel.body, names),
             self.bounds,
             facts.constants,
@@ -110,13 +111,14 @@ class Chain:
         The grid has one program for all of them.
         """
         copy.value = in_gluon(copy.value)
-        if self.parts.paired not in names_in(one.targets[0]) or self.parts.consumers == 1:
+        pairing = self.parts.pairing
+        if pairing is None or pairing.variable not in names_in(one.targets[0]):
             return [copy]
         count = literal(self.parts.consumers)
         (own,) = {
             made.id
             for before, made in zip(_names(one.targets[0]), _names(copy.targets[0]), strict=True)
-            if before.id == self.parts.paired
+            if before.id == pairing.variable
         }
         made: list[ast.stmt] = [copy]
         is_first = isinstance(part, ast.Constant) and part.value == 0
@@ -126,8 +128,8 @@ class Chain:
         else:
             value = expr(template, value=name(own), count=count, part=part)
             made += stmts("own = value", own=own, value=value)
-        last: ast.expr | None = expr("extent - 1", extent=self.parts.extent)
-        match self.parts.extent:
+        last: ast.expr | None = expr("extent - 1", extent=pairing.extent)
+        match pairing.extent:
             case ast.Constant(value=int(extent)):
                 last = literal(extent - 1) if extent % self.parts.consumers else None
         if last is not None:
@@ -154,19 +156,6 @@ class Chain:
 
     def _starts_apart(self) -> bool:
         return bool(names_in(self.bounds[0]) & self.parts.dependent)
-
-
-def leading_to(body: list[ast.stmt], names: set[str]) -> list[ast.Assign]:
-    """The statements of a block that lead to these names, other than loads by TMA."""
-    found: list[ast.Assign] = []
-    wanted = set(names)
-    for statement in reversed(body):
-        match statement:
-            case ast.Assign(targets=[target]) if names_in(target) & wanted:
-                if load_of(statement) is None:
-                    found.insert(0, statement)
-                    wanted |= names_in(statement.value)
-    return found
 
 
 def chain_of(parts: Parts) -> Chain:

@@ -59,6 +59,19 @@ def loads_of(body: list[ast.stmt]) -> list[Load]:
     return [load for one in body if (load := load_of(one)) is not None]
 
 
+def leading_to(body: list[ast.stmt], names: set[str]) -> list[ast.Assign]:
+    """The statements of a block that lead to these names, other than loads by TMA."""
+    found: list[ast.Assign] = []
+    wanted = set(names)
+    for statement in reversed(body):
+        match statement:
+            case ast.Assign(targets=[target]) if names_in(target) & wanted:
+                if load_of(statement) is None:
+                    found.insert(0, statement)
+                    wanted |= names_in(statement.value)
+    return found
+
+
 def factors_of(call: ast.Call) -> tuple[tuple[str, bool], ...]:
     """The names of a product's factors, and whether each is transposed."""
     return tuple(map(_factor, call.args[:2]))

@@ -84,8 +84,9 @@ def specialized(
     used = [one for one in [*parameters, stages] if one in read]
     functions.append(_function(kernel.name, used, constants, body))
     grid = list(launch.grid)
-    if consumers > 1:
-        grid[parts.axis] = expr("triton.cdiv(n, c)", n=grid[parts.axis], c=literal(consumers))
+    if parts.pairing is not None:
+        axis = parts.pairing.axis
+        grid[axis] = expr("triton.cdiv(n, c)", n=grid[axis], c=literal(consumers))
     made = Launch(
         kernel=launch.kernel,
         grid=tuple(grid),
@@ -104,7 +105,8 @@ def _parameters(kernel: ast.FunctionDef, parts: Parts) -> tuple[list[str], set[s
     """The names a kernel may be given, numbers last, and which are known when it is compiled."""
     given = [one.arg for one in kernel.args.args]
     constants = {one.arg for one in kernel.args.args if one.annotation is not None}
-    more = sorted(names_in(parts.extent) - {*given, "gl"})
+    extent = names_in(parts.pairing.extent) if parts.pairing is not None else set()
+    more = sorted(extent - {*given, "gl"})
     constants |= {one for one in more if one in parts.facts.constants}
     names = [*given, *more]
     return sorted(names, key=lambda one: one in constants), constants

@@ -22,10 +22,11 @@ def bounds_of_programs(
     constants: Mapping[str, Any],
     grid: Sequence[ast.expr],
     ranges: Mapping[str, Any],
-) -> Iterator[tuple[int, ...]]:
-    """The values of `bounds`, which the statements lead to, for each program.
+) -> Iterator[tuple[dict[int, int], tuple[int, ...]]]:
+    """The places of programs on the axes that matter, and what `bounds` are for each.
 
-    Raises UnsuitedError where they depend on what is known at the launch only.
+    The statements lead to them. Raises UnsuitedError where they depend on what is known at the
+    launch only.
     """
     read = set().union(*map(names_in, (*statements, *bounds)))
     set_here = set().union(*(names_in(one.targets[0]) for one in statements))
@@ -49,13 +50,36 @@ def bounds_of_programs(
     module = ast.fix_missing_locations(ast.Module(body, []))
     code = compile(module, "<bounds>", "exec")
     for places in itertools.product(*(range(one or 0) for one in extents)):
-        scope = {**constants, "tl": _language(dict(zip(axes, places, strict=True)))}
+        place = dict(zip(axes, places, strict=True))
+        scope = {**constants, "tl": _language(place)}
         scope |= {"_quotient": quotient, "_remainder": lambda a, b: a - b * quotient(a, b)}
         try:
             exec(code, scope)
         except (AttributeError, TypeError) as error:
             raise UnsuitedError(f"how far its loops go is not known: {error}") from error
-        yield tuple(map(int, scope["_bounds"]))
+        yield place, tuple(map(int, scope["_bounds"]))
+
+
+def is_shared(
+    statements: Sequence[ast.Assign],
+    name: str,
+    axis: int,
+    count: int,
+    constants: Mapping[str, Any],
+    grid: Sequence[ast.expr],
+    ranges: Mapping[str, Any],
+) -> bool:
+    """Whether each `count` programs beside each other on an axis have one value of a name."""
+    found: dict[tuple[tuple[int, int], ...], int] = {}
+    tree = ast.Name(name, ast.Load())
+    try:
+        for place, (value,) in bounds_of_programs(statements, [tree], constants, grid, ranges):
+            group = tuple(sorted({**place, axis: place[axis] // count}.items()))
+            if found.setdefault(group, value) != value:
+                return False
+    except (UnsuitedError, KeyError):
+        return False
+    return True
 
 
 def quotient(a: int, b: int) -> int:

@@ -185,23 +185,6 @@ def attention_consumer(
         acc = warpgroup_mma(weights_factor_2, V_shared, acc, is_async=True)
         acc, _weights_factor_2 = warpgroup_mma_wait(0, deps=[acc, weights_factor_2])
         mbarrier.arrive(V_shared_empty.index(V_shared_slot), count=1)
-    bx_0 = gl.program_id(0) * 2
-    bx_1 = gl.program_id(0) * 2 + 1
-    first_row_0 = (gl.cdiv(seq_len, block_M) - 1 - bx_0) * block_M
-    first_row_1 = (gl.cdiv(seq_len, block_M) - 1 - bx_1) * block_M
-    whole_0 = first_row_0 // block_N
-    whole_1 = first_row_1 // block_N
-    stop_0 = gl.cdiv(gl.minimum(first_row_0 + block_M, seq_len), block_N)
-    stop_1 = gl.cdiv(gl.minimum(first_row_1 + block_M, seq_len), block_N)
-    for left in range(K_shared_turn, gl.maximum(stop_0, stop_1)):
-        K_shared_slot = K_shared_turn % stages
-        mbarrier.wait(K_shared_full.index(K_shared_slot), K_shared_turn // stages & 1)
-        mbarrier.arrive(K_shared_empty.index(K_shared_slot), count=1)
-        K_shared_turn += 1
-        V_shared_slot = V_shared_turn % stages
-        mbarrier.wait(V_shared_full.index(V_shared_slot), V_shared_turn // stages & 1)
-        mbarrier.arrive(V_shared_empty.index(V_shared_slot), count=1)
-        V_shared_turn += 1
 
     acc = acc / row_sum[:, None]
     O_tile.index(part).reshape([block_M, dim]).store(acc.to(gl.float16))
@@ -231,12 +214,10 @@ def attention_producer(
     bz = gl.program_id(2)
     first_row_0 = (gl.cdiv(seq_len, block_M) - 1 - bx_0) * block_M
     first_row_1 = (gl.cdiv(seq_len, block_M) - 1 - bx_1) * block_M
-    whole_0 = first_row_0 // block_N
-    whole_1 = first_row_1 // block_N
-    stop_0 = gl.cdiv(gl.minimum(first_row_0 + block_M, seq_len), block_N)
-    stop_1 = gl.cdiv(gl.minimum(first_row_1 + block_M, seq_len), block_N)
+    whole = first_row_0 // block_N
+    stop = gl.cdiv(gl.minimum(first_row_0 + block_M, seq_len), block_N)
     turn = 0
-    for k in range(gl.maximum(stop_0, stop_1)):
+    for k in range(stop):
         slot = turn % stages
         mbarrier.wait(K_shared_empty.index(slot), turn // stages & 1 ^ 1)
         mbarrier.expect(K_shared_full.index(slot), K_desc.block_type.nbytes)
