@@ -1,34 +1,25 @@
-"""Kernels in Gluon for AMD: what they compute, when copies are there, and the code they become."""
+"""Kernels in Gluon for AMD: what they compute, and when their copies are there."""
 
 import ast
-import re
-from collections import Counter
 from typing import Any
 
 import pytest
 import torch
-from triton.experimental.gluon import language as gl
 
 import tile2triton
-import tile2triton.language as T
 from tests import simulated
+from tests.gluon_amd_programs import ahead_by_hand, counted, shifted_product, squared
 from tests.kernels.attention_programs import sliding_window_attention
 from tests.kernels.flash_attention import flash_attention
 from tests.kernels.gemm import gemm
 from tests.kernels.whole_operands import attention
 from tests.kernels.whole_operands import gemm as whole_gemm
-from tests.proofs import AMD, proves
+from tests.proofs import AMD
 from tests.test_gluon import close, expected
-from tile2triton import CompiledKernel, Schedule, compile_check, transpile
-from tile2triton.kernel_report import KernelReport
-from tile2triton.layouts.accesses import accesses
-from tile2triton.layouts.issues import Issues
+from tile2triton import CompiledKernel, Schedule, transpile
 from tile2triton.simulation.check import broken_protocols
-from tile2triton.ttgir_text.module import read_module
 
 OLD, NEW = AMD
-# Triton 3.6 has no stages: there both groups of warps go side by side.
-HAS_STAGES = hasattr(gl.amd, "warp_pipeline_stage")
 
 
 def specialised(groups: int = 2, **given: Any) -> Schedule:
@@ -102,30 +93,6 @@ def test_programs_on_whole_operands(target: str) -> None:
     assert "gluon.jit" not in transpile(attention, *inputs, "causal", target=target).triton_source
 
 
-@tile2triton.kernel
-@T.warp_specialize(2)
-def shifted_product(A, B, bias):
-    """tanh(Aᵀ B + bias), from a loop that starts behind the first rows."""
-    M, N, K = T.const("M, N, K")
-    A: T.Tensor((K, M), "bfloat16")
-    B: T.Tensor((K, N), "bfloat16")
-    bias: T.Tensor((N,), "float32")
-    C = T.empty((M, N), "float32")
-    with T.Kernel(T.ceildiv(N, 128), T.ceildiv(M, 128), threads=512) as (bx, by):
-        a = T.alloc_shared((32, 128), "bfloat16")
-        b = T.alloc_shared((32, 128), "bfloat16")
-        c = T.alloc_fragment((128, 128), "float32")
-        T.clear(c)
-        for k in T.Pipelined(1, T.ceildiv(K, 32), num_stages=3):
-            T.copy(A[k * 32, by * 128], a)
-            T.copy(B[k * 32, bx * 128], b)
-            T.gemm(a, b, c, transpose_A=True)
-        for i, j in T.Parallel(128, 128):
-            c[i, j] = T.tanh(c[i, j] * 0.1 + bias[bx * 128 + j])
-        T.copy(c, C[by * 128, bx * 128])
-    return C
-
-
 @pytest.mark.parametrize("target", [OLD, NEW])
 def test_first_factors_are_transposed_and_results_go_on_in_registers(target: str) -> None:
     a, b = (torch.randn(168, one).bfloat16() for one in (136, 200))
@@ -165,6 +132,19 @@ def test_instructions_are_as_large_as_is_said(rows: int) -> None:
     sizes = dict.fromkeys(("M", "N", "K"), 256)
     kernel = transpile(gemm.scheduled(schedule), threads=512, target=NEW, **sizes)
     assert f"AMDMFMALayout(4, [{rows}, {rows}, {512 // rows}]" in kernel.triton_source
+
+
+@pytest.mark.parametrize("before", [False, True])
+@pytest.mark.parametrize("target", [OLD, NEW])
+def test_indices_follow_numbers_that_go_on(target: str, before: bool) -> None:
+    a, b = torch.randn(256, 256).half(), torch.randn(256, 128).half()
+    kernel = transpile(counted, a, b, before, target=target)
+    wanted, number = torch.zeros(256, 128, dtype=torch.double), 0
+    for at in range(0, 256, 64):
+        number += 4 if before else 1
+        wanted += a[:, at : at + 64].double() @ b[at : at + 64].double()
+        wanted = torch.where(torch.arange(128) * 2 + number < 20, wanted * 0.5, wanted)
+    assert close(simulated.run(kernel, a, b), wanted)
 
 
 BROKEN = {
@@ -212,28 +192,14 @@ def reason(kernel: CompiledKernel) -> str:
     return hint.detail
 
 
-@tile2triton.kernel
-@T.warp_specialize(1)
-def squared(A, B):
-    """2 A (A B)."""
-    A: T.Tensor((128, 128), "float16")
-    B: T.Tensor((128, 128), "float16")
-    C = T.empty((128, 128), "float32")
-    with T.Kernel(1, threads=256):
-        a = T.alloc_shared((128, 128), "float16")
-        b = T.alloc_shared((128, 128), "float16")
-        square = T.alloc_fragment((128, 128), "float32")
-        half = T.alloc_fragment((128, 128), "float16")
-        c = T.alloc_fragment((128, 128), "float32")
-        T.copy(A, a)
-        T.clear(c)
-        for _ in T.serial(2):
-            T.copy(B, b)
-            T.gemm(a, b, square, clear_accum=True)
-            T.copy(square, half)
-            T.gemm(a, half, c)
-        T.copy(c, C)
-    return C
+@pytest.mark.parametrize("target", [OLD, NEW])
+def test_tiles_and_places_of_other_turns_stay_in_triton(target: str) -> None:
+    a, b = torch.randn(128, 256).half(), torch.randn(256, 128).half()
+    kernel = transpile(ahead_by_hand, a, b, target=target)
+    assert "`a` is of another turn" in reason(kernel)
+    assert close(kernel(a, b), a.double() @ b.double())
+    kernel = transpile(ahead_by_hand, a, b, by_number=False, target=target)
+    assert "addresses need `place`, which goes on in each turn" in reason(kernel)
 
 
 def test_what_has_no_form_stays_in_triton() -> None:
@@ -261,120 +227,3 @@ def test_tensors_on_the_cpu_run_plain_triton() -> None:
     kernel = attend(NEW, 100, True)
     assert "warp_stage" in kernel.triton_source
     assert close(kernel(*inputs), expected(*inputs, True))
-
-
-def compiled(*kernels: CompiledKernel) -> list[KernelReport]:
-    jobs = [(one.triton_source, one.lowered_facts, one.target) for one in kernels]
-    reports = compile_check.check_all(jobs, is_listed=True)
-    assert all(one.problem is None and one.spills == 0 for one in reports)
-    return reports
-
-
-def loops(report: KernelReport) -> list[list[str]]:
-    """The instructions of each loop with matrix instructions that others are not in."""
-    text = report.listing["machine"]
-    labels = {one[1]: one.start() for one in re.finditer(r"^(\.LBB\d+_\d+):", text, re.MULTILINE)}
-    jumps = [
-        (labels[one[1]], one.start()) for one in re.finditer(r"s_c?branch\w* (\.LBB\w+)", text)
-    ]
-    back = [(start, stop) for start, stop in jumps if start < stop and "v_mfma" in text[start:stop]]
-    return [
-        re.findall(r"^\s+([a-z]\w+.*)$", text[start:stop], re.MULTILINE)
-        for start, stop in back
-        if not any(start <= a and b <= stop and (a, b) != (start, stop) for a, b in back)
-    ]
-
-
-def counts(body: list[str]) -> dict[str, int]:
-    """How often instructions that matter stand in a loop."""
-    kinds = {
-        "mfma": r"v_mfma",
-        "lds": r"buffer_load_dwordx4 .* lds",
-        "load": r"buffer_load_dwordx4 (?!.* lds)",
-        "read_b128": r"ds_read_b128",
-        "read_turned": r"ds_read_b64_tr_b16",
-        "write_b128": r"ds_write_b128",
-        "narrow": r"ds_read_u|ds_write_b16|ds_write_b8|buffer_load_(?:dword |ushort)",
-        "barrier": r"s_barrier",
-        "priority": r"s_setprio",
-    }
-    found = Counter(kind for one in body for kind, text in kinds.items() if re.match(text, one))
-    return dict(found)
-
-
-def conflicts(report: KernelReport) -> set[tuple[int, int]]:
-    """For each access to shared memory: wavefronts, and those without conflicts."""
-    found: set[tuple[int, int]] = set()
-    for access in accesses(read_module(report.listing["ttgir"]), report.target):
-        assert isinstance(access.made, Issues), access.reason
-        found.add((access.made.simulated, access.made.ideal))
-    return found
-
-
-def without_conflicts(report: KernelReport) -> bool:
-    found = conflicts(report)
-    return bool(found) and all(one == ideal for one, ideal in found)
-
-
-LARGE = {"M": 4096, "N": 4096, "K": 4096, "block_M": 256, "block_N": 256, "block_K": 32}
-
-
-@pytest.mark.compile
-def test_code_of_products_has_two_stages_a_turn() -> None:
-    """16 bytes a copy, a load, and a read; all copies past registers on gfx950, none on gfx942."""
-    stages = {"barrier": 2, "priority": 2} if HAS_STAGES else {"barrier": 1}
-    newer, turned, older = compiled(
-        product(NEW, **LARGE, num_stages=4, transpose_B=True),
-        product(NEW, **LARGE, num_stages=4),
-        product(OLD, **LARGE, num_stages=3, transpose_B=True),
-    )
-    twin = transpile(gemm, **LARGE, threads=512, num_stages=4, transpose_B=True, target=NEW)
-    (plain,) = compile_check.check_all([(twin.triton_source, twin.lowered_facts, NEW)])
-    (body,) = loops(newer)
-    assert counts(body) == {"mfma": 32, "lds": 4, "read_b128": 12, **stages}
-    # Two turns of copies stay under way, of four for each lane.
-    assert re.findall(r"vmcnt\(\d+\)", "\n".join(body)) == ["vmcnt(8)"]
-    (body,) = loops(turned)
-    assert counts(body) == {"mfma": 32, "lds": 4, "read_b128": 8, "read_turned": 8, **stages}
-    (body,) = loops(older)
-    if not HAS_STAGES:
-        # One between what a turn stores and the next one reads, and one the other way.
-        stages["barrier"] = 2
-    assert counts(body) == {"mfma": 64, "load": 4, "read_b128": 12, "write_b128": 4, **stages}
-    assert without_conflicts(newer) and without_conflicts(turned) and without_conflicts(older)
-    # Plain Triton reads factors several times, and leaves the order to the compiler.
-    assert "s_setprio" not in plain.instructions and plain.instructions["ds_read"] > 12
-
-
-@pytest.mark.compile
-@pytest.mark.skipif(not HAS_STAGES, reason="Triton 3.6 has no stages")
-@proves("`T.warp_specialize(2)`", on=AMD)
-def test_code_of_attention_has_four_stages_a_turn(target: str) -> None:
-    """Warps multiply while others compute; what is read has come before the slot is given back."""
-    (report,) = compiled(attend(target, 4096, True, dim=128))
-    assert without_conflicts(report)
-    both = loops(report)
-    assert len(both) == 2
-    for body in both:
-        found = counts(body)
-        assert found["barrier"] == found["priority"] == 4
-        assert found["mfma"] == (32 if target == NEW else 64)
-        assert found.get("lds", 0) + found.get("load", 0) == 4 and "narrow" not in found
-        groups: list[list[str]] = [[]]
-        for one in body:
-            groups.append([]) if one.startswith("s_barrier") else groups[-1].append(one)
-        memory, products, vectors, sums = groups[:4]
-        assert any("ds_read" in one for one in memory) and any("ds_read" in one for one in vectors)
-        assert any("v_exp" in one for one in vectors)
-        assert not any("v_mfma" in one for one in (*memory, *vectors))
-        assert all(any("v_mfma" in one for one in stage) for stage in (products, sums))
-        # The second factor is there, or the wait before the last stage says so.
-        assert [one for one in vectors if "lgkmcnt(0)" in one]
-
-
-@pytest.mark.compile
-def test_code_of_one_group_has_one_barrier_a_turn() -> None:
-    (report,) = compiled(product(NEW, 1, M=4096, N=4096, K=4096, num_stages=3))
-    (body,) = loops(report)
-    found = counts(body)
-    assert found["barrier"] == 1 and "priority" not in found and without_conflicts(report)

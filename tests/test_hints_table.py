@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from tests import (  # noqa: F401 (they set down what they prove)
-    test_gluon_amd,
+    test_gluon_amd_code,
     test_hints_compile,
     test_hints_compile_copies,
     test_hints_compile_products,

@@ -62,7 +62,24 @@ class Copies:
                         raise UnsuitedError(f"`{target}` is loaded, and addresses need it")
                     found.insert(0, statement)
                     wanted |= names_in(value)
+        self._require_of_this_turn(found)
         return found
+
+    def _require_of_this_turn(self, leading: list[ast.Assign]) -> None:
+        """Let addresses follow from the number of a turn alone, and from nothing it is left."""
+        set_here = {one for statement in self.loop.body for one in _targets(statement)}
+        if names_in(self.start) & set_here or names_in(self.stop) & set_here:
+            raise UnsuitedError("a loop sets how far it goes")
+        known: set[str] = set()
+        fetched = {id(one.statement) for one in self.fetches}
+        for statement in self.loop.body:
+            if statement in leading or id(statement) in fetched:
+                assert isinstance(statement, ast.Assign)
+                others = names_in(statement.value) & set_here - known
+                if others or _target(statement) in known:
+                    carried = min(others, default=_target(statement))
+                    raise UnsuitedError(f"addresses need `{carried}`, which goes on in each turn")
+                known.add(_target(statement))
 
     @property
     def indices(self) -> set[str]:
@@ -158,6 +175,14 @@ def _said(body: list[ast.stmt]) -> dict[str, list[Comment]]:
                 found[target] = comments
         comments = []
     return found
+
+
+def _targets(statement: ast.stmt) -> set[str]:
+    """The names that a statement sets."""
+    match statement:
+        case ast.Assign(targets=targets):
+            return set().union(*map(names_in, targets))
+    return set()
 
 
 def _target(statement: ast.Assign) -> str:

@@ -99,6 +99,8 @@ def parts_of(kernel: ast.FunctionDef, launch: Launch, facts: Facts) -> Parts:
     if not parts.rings:
         raise UnsuitedError("no tile is loaded in a loop for products")
     _require_loaded(parts, inside)
+    for loop in parts.loops:
+        _require_own_tiles(parts, loop)
     _require_no_updates(parts)
     return parts
 
@@ -157,6 +159,23 @@ def _require_loaded(parts: Parts, inside: list[ast.stmt]) -> None:
             is_cast = isinstance(tree, ast.Call) and ast.unparse(tree.func) != "tl.trans"
             if is_cast and (one in parts.rings or one in parts.once):
                 raise UnsuitedError(f"`{one}` is multiplied as another type than it is loaded")
+
+
+def _require_own_tiles(parts: Parts, loop: ast.For) -> None:
+    """Let products read what the same turn has loaded: that is what is in the slot of a turn."""
+    fetched = {id(one.statement) for one in parts.fetches}
+    loaded: set[str] = set()
+    for statement in loop.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=target)], value=value):
+                if id(statement) in fetched:
+                    if target in loaded:
+                        raise UnsuitedError(f"`{target}` is loaded twice in a turn")
+                    loaded.add(target)
+                elif isinstance(value, ast.Call) and is_dot(value):
+                    read = {one for one, _ in factors_of(value)} & parts.rings.keys()
+                    if read - loaded:
+                        raise UnsuitedError(f"`{min(read - loaded)}` is of another turn")
 
 
 def _require_no_updates(parts: Parts) -> None:

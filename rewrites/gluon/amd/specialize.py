@@ -7,6 +7,7 @@ from rewrites.dtypes import bits
 from rewrites.facts import Facts, Launch
 from rewrites.gluon.amd.addresses import address_of, near
 from rewrites.gluon.amd.copies import Copies
+from rewrites.gluon.amd.fetches import Fetch
 from rewrites.gluon.amd.layouts import Constants, versions_of
 from rewrites.gluon.amd.parts import Parts, parts_of
 from rewrites.gluon.amd.turns import Turn, staged
@@ -131,8 +132,9 @@ class Body:
             case ast.For() if id(statement) in self.copies:
                 return self._loop(statement, self.copies[id(statement)])
             case ast.Assign(targets=[ast.Name(id=target)], value=value):
-                if target in self.parts.once:
-                    return self._once(target)
+                for fetch in self.parts.fetches:
+                    if fetch.statement is statement:
+                        return self._once(fetch)
                 if target in self.parts.definitions:
                     return self.layouts.defined(target, value)
                 placed = self.layouts.placed(value, self.layouts.known.get(target))
@@ -147,9 +149,8 @@ class Body:
                 return [ast.Expr(in_gluon(call))]
         raise UnsuitedError(f"`{ast.unparse(statement).partition(chr(10))[0]}` has no form here")
 
-    def _once(self, target: str) -> list[ast.stmt]:
+    def _once(self, fetch: Fetch) -> list[ast.stmt]:
         """Load a tile that is multiplied in each turn, as the products want it."""
-        fetch = self.parts.once[target]
         layout = Layout(self.constants.factor(fetch.operand, fetch.width))
         definitions = self.parts.definitions
         address = address_of(fetch.pointers, definitions, self.parts.facts)
@@ -162,7 +163,7 @@ class Body:
         if fetch.mask is not None:
             assert isinstance(made, ast.Call)
             made.keywords.append(ast.keyword("mask", self.layouts.placed(fetch.mask, layout)))
-        return [ast.Assign([ast.Name(target, ast.Store())], made)]
+        return [ast.Assign([ast.Name(fetch.name, ast.Store())], made)]
 
     def _stored(self, call: ast.Call) -> ast.expr:
         """Store a tile from where it was computed."""

@@ -11,6 +11,7 @@ from rewrites.gluon.errors import UnsuitedError
 from rewrites.gluon.rings import factors_of, is_dot
 from rewrites.nodes import Blank, Comment
 from rewrites.quote import copy_tree, expr, name, place, stmts
+from rewrites.tree import names_in
 
 MEMORY, PRODUCTS, VECTORS = "memory", "products", "vectors"
 # Waves with products at hand go first.
@@ -39,6 +40,8 @@ class Turn:
         """The first stage is of memory, and each later one of products or of what is between."""
         made = [Stage(MEMORY)]
         said: list[ast.stmt] = []
+        # What is computed in this turn, and not a tile of indices.
+        computed: set[str] = set()
         for statement in body:
             match statement:
                 case Comment() | Blank():
@@ -55,12 +58,15 @@ class Turn:
                         continue
                     if target in self.parts.definitions:
                         own = self.layouts.defined(target, value)
+                        stage = made[0]
+                        if names_in(value) & computed:
+                            stage = _last(made)
                         if own:
-                            made[0].body += [*_comments(said), *_placed(own, statement)]
+                            stage.body += [*_comments(said), *_placed(own, statement)]
                         said = []
                         continue
-                    if made[-1].kind == PRODUCTS:
-                        made.append(Stage(VECTORS))
+                    _last(made)
+                    computed.add(target)
                     own = [self.assigned(target, value)]
                     made[-1].body += [*_comments(said), *_placed(own, statement)]
                     said = []
@@ -132,6 +138,13 @@ class Turn:
             columns=columns,
             products=self.constants.products,
         )
+
+
+def _last(stages: list[Stage]) -> Stage:
+    """The last stage, which is not of products."""
+    if stages[-1].kind == PRODUCTS:
+        stages.append(Stage(VECTORS))
+    return stages[-1]
 
 
 def _require_own_lanes(stage: Stage) -> None:
