@@ -101,6 +101,17 @@ def tensor(x, A):
     x += A
 
 
+def store_in_parallel(x, A):
+    for i in T.Parallel(16):
+        x[0:4] = 1.0
+        A[i] = x[i]
+
+
+def result_in_parallel(x, A):
+    for i in T.Parallel(16):
+        A[i] = T.copy(x)[i]
+
+
 def whole_index(x, A):
     x += x[T.arange(16) + T.cast(x, "int32")]
 
@@ -125,7 +136,7 @@ def accumulates(x, A):
 ERRORS = {
     "T2T121": (rebound,),
     "T2T141": (unequal, unequal_store),
-    "T2T143": (in_parallel, whole_index),
+    "T2T143": (in_parallel, store_in_parallel, result_in_parallel, whole_index),
     "T2T144": (late, late_part, late_variable, late_result, in_a_loop),
     "T2T145": (unused,),
     "T2T146": (computed_destination, view_as_destination),

@@ -8,20 +8,12 @@ from typing import Any
 from tile2triton.frontend.allocations import allocate_tile
 from tile2triton.frontend.blocks import loop_turns
 from tile2triton.frontend.builder import Builder, require
-from tile2triton.frontend.dynamic import is_scalar
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.loops import Loop
 from tile2triton.frontend.statics import plain
-from tile2triton.frontend.stores import augmented_store, store_element
-from tile2triton.frontend.tile_parts import Shape, expanded, part_of
-from tile2triton.frontend.tile_values import (
-    NAMES,
-    TileValue,
-    as_value,
-    is_tile,
-    pointwise,
-    shape_text,
-)
+from tile2triton.frontend.stores import store_element
+from tile2triton.frontend.tile_parts import Shape, part_of
+from tile2triton.frontend.tile_values import NAMES, TileValue, as_value
 from tile2triton.frontend.values import Buffer, Element, TilePart
 from tile2triton.ops.base import Made, Operator, Source
 
@@ -80,7 +72,8 @@ def tile_of(value: Any, name: str = "") -> Buffer:
         return value.tile
     computed = as_value(value)
     builder = require(f"`{computed}`")
-    _refuse_late(builder, computed)
+    refuse_in_parallel(builder, computed)
+    refuse_changed(computed)
     if isinstance(computed, MadeTile):
         return computed.filled(name)
     computed.prepare()
@@ -91,56 +84,12 @@ def tile_of(value: Any, name: str = "") -> Buffer:
     if copied is not None:
         _call("copy", copied, tile)
     else:
-        _for_elements(
-            builder, computed.shape, lambda at: store_element(builder, tile[at], _at(computed, at))
+        for_elements(
+            builder,
+            computed.shape,
+            lambda at: store_element(builder, tile[at], computed.element(at)),
         )
     return tile
-
-
-def update(target: Buffer | TilePart, operation: str | None, value: Any) -> None:
-    """`x += value`, or `x[...] = value`, of all elements of a tile or of a part of it."""
-    builder = require(f"`{target}`")
-    buffer = target if isinstance(target, Buffer) else target.buffer
-    index = () if isinstance(target, Buffer) else target.index
-    if isinstance(target, TilePart) and target.is_view:
-        raise failure(
-            "T2T146",
-            f"`{target}` is what an expression makes of a tile, and no place to store to",
-            hint=f"store to `{buffer.name}` itself",
-        )
-    shape, inner = part_of(buffer, index)
-    if is_tile(value) or not is_scalar(value):
-        given, value = value, pointwise(lambda element: element, (value,))
-        _refuse_late(builder, value)
-        value.prepare()
-        _refuse_shape(target, shape, given, value.shape)
-
-    def store(at: tuple[Any, ...]) -> None:
-        element = _at(value, at)
-        if operation is None:
-            store_element(builder, buffer[inner(at)], element)
-        else:
-            augmented_store(builder, buffer[inner(at)], operation, element)
-
-    _for_elements(builder, shape, store)
-
-
-def store_part(builder: Builder, target: Element, value: Any) -> None:
-    """`x[index] = value`: of one element, or of all elements of a part of a tile or tensor."""
-    if isinstance(target, TilePart):
-        update(target, None, value)
-    elif is_tile(value) and not target.is_element:
-        _call("copy", tile_of(value), target)
-    else:
-        store_element(builder, target, value)
-
-
-def update_part(builder: Builder, target: Element, operation: str, value: Any) -> None:
-    """`x[index] += value`: of one element, or of all elements of a part of a tile."""
-    if isinstance(target, TilePart):
-        update(target, operation, value)
-    else:
-        augmented_store(builder, target, operation, value)
 
 
 def named_tiles(name: str, value: Any) -> Any:
@@ -250,32 +199,18 @@ def _source(value: Any) -> Source:
     return Source(computed.shape, str(computed.dtype), "fragment")
 
 
-def _at(value: Any, at: tuple[Any, ...]) -> Any:
-    return value.element(expanded(value.shape, at)) if isinstance(value, TileValue) else value
-
-
-def _refuse_shape(target: Any, shape: Shape, value: Any, its_shape: Shape) -> None:
-    own = [plain(extent) for extent in shape]
-    given = [plain(extent) for extent in its_shape]
-    leading = given[: max(len(given) - len(own), 0)]
-    pairs = zip(given[::-1], own[::-1], strict=False)
-    if any(one != 1 for one in leading) or any(one not in (1, other) for one, other in pairs):
-        raise failure(
-            "T2T141",
-            f"the value does not have the shape of `{target}`",
-            found=(f"{target}: {shape_text(shape)}", f"{value}: {shape_text(its_shape)}"),
-            hint="give it its other dimension: x[:, None] for each row, x[None, :] for each column",
-        )
-
-
-def _refuse_late(builder: Builder, value: TileValue) -> None:
-    """A tile is made outside of T.Parallel, and of what its operands were when it was written."""
+def refuse_in_parallel(builder: Builder, value: Any) -> None:
+    """Whole tiles are computed outside of T.Parallel."""
     if any(block.kind == "parallel" for block in builder.blocks):
         raise failure(
             "T2T143",
             f"`{value}` is a whole tile, but T.Parallel computes with elements",
             hint="compute it before the loop, or index the elements in it",
         )
+
+
+def refuse_changed(value: TileValue) -> None:
+    """A tile is made of what its operands were when it was written down."""
     changed = value.changed()
     if changed is not None:
         raise failure(
@@ -293,7 +228,7 @@ def _allocated(operator: str, shape: Shape, dtype: str, name: str) -> Buffer:
     return tile
 
 
-def _for_elements(builder: Builder, shape: Shape, store: Callable[[tuple[Any, ...]], None]) -> None:
+def for_elements(builder: Builder, shape: Shape, store: Callable[[tuple[Any, ...]], None]) -> None:
     """`for i, j in T.Parallel(...)` around what is stored at each index."""
     if len(shape) > len(NAMES):
         raise failure("T2T141", f"a tile of {len(shape)} dimensions is computed in no T.Parallel")

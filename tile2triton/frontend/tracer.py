@@ -17,7 +17,7 @@ from tile2triton.frontend.expressions import Expressions
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.jumps import record_jump
 from tile2triton.frontend.loops import KernelFrame, Loop, wanted_names
-from tile2triton.frontend.made_tiles import named_tiles, store_part, update, update_part
+from tile2triton.frontend.made_tiles import named_tiles
 from tile2triton.frontend.naming import Naming
 from tile2triton.frontend.native import truth
 from tile2triton.frontend.nests import Grid
@@ -31,6 +31,7 @@ from tile2triton.frontend.stores import (
     store_variable,
 )
 from tile2triton.frontend.tile_loops import operand_turns
+from tile2triton.frontend.tile_stores import store_part, update, update_part
 from tile2triton.frontend.tile_values import is_tile
 from tile2triton.frontend.together import as_named
 from tile2triton.frontend.values import Buffer, Element, Pending, TilePart, Variable
