@@ -25,7 +25,7 @@ from tile2triton.hints.settle import note_specialized
 from tile2triton.observing import observer, refusals_of
 from tile2triton.pipeline import lower
 from tile2triton.printer import to_source
-from tile2triton.simulation.check import broken_protocols
+from tile2triton.simulation.check import FAULT, broken_protocols
 from tile2triton.tilelang.kernel import TileLangKernel
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ class CompiledKernel(TileLangKernel):
         lowered, mixed = specialize((tree, facts), lambda: self._plain_for(target))
         broken = broken_protocols(*lowered)
         if broken:
-            lowered, mixed = self._plain_for(target), Mixed(reasons={**mixed.reasons, **broken})
+            faults = {kernel: f"{FAULT} {said}" for kernel, said in broken.items()}
+            lowered, mixed = self._plain_for(target), Mixed(reasons={**mixed.reasons, **faults})
         stages = {name: one.stages for name, one in mixed.made.items()}
         note_specialized(lowered[1], facts.schedule, stages, mixed.reasons)
         return lowered

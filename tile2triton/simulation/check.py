@@ -11,6 +11,8 @@ from tile2triton.simulation.language import Descriptor, Pointer
 from tile2triton.simulation.machine import ProtocolError
 from tile2triton.simulation.run import prepared, simulate
 
+# How the reason of a kernel begins that is wrong as it was written.
+FAULT = "followed on the CPU,"
 # Waits that are followed in one program: rings have gone round many times by then.
 MOST_STEPS = 250
 # What stands for sizes that are known at the launch only.
