@@ -62,7 +62,7 @@ class Chance:
 
     def length(self) -> int:
         lengths = LENGTHS if self.is_small else LONG
-        return self.draw.choice((*lengths, self.draw.randrange(1, lengths[-1])))
+        return int(self.draw.choice((*lengths, self.draw.randrange(1, lengths[-1]))))
 
     def normal(self, *shape: int, dtype: torch.dtype = torch.float16) -> Tensor:
         return torch.randn(*shape, dtype=dtype).to(self.device)
@@ -71,7 +71,7 @@ class Chance:
         return {"num_stages": self.draw.choice((2, 2, 3, 4)), "threads": 128, "block_M": 64}
 
     def consumers(self) -> int:
-        return self.draw.choice((1, 2, 2, 3))
+        return int(self.draw.choice((1, 2, 2, 3)))
 
 
 def made(seed: int, device: str, is_small: bool) -> Case:

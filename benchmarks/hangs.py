@@ -31,6 +31,7 @@ SIMULATION_LIMIT = 600.0
 # What is launched of one shape.
 EACH = 50
 TOLERANCE = 3e-3
+FAILURES = ("hung", "died", "wrong", "broken")
 
 
 @dataclass(frozen=True)
@@ -50,17 +51,16 @@ def main() -> int:
         return 2
     began, counts, launches = time.monotonic(), Counter[str](), 0
     for outcome in outcomes(arguments, began):
-        result = outcome.value or Result("", 0, "hung" if "no answer" in outcome.error else "died")
+        result = outcome.value or lost(outcome, arguments.simulate)
         counts[result.how] += 1
         launches += result.launches
         if result.how not in ("right", "plain"):
-            # The child that is killed says nothing of what it ran.
-            why = result.why or outcome.error
-            print(f"\n{result.how}: --seed {outcome.key} {result.what}: {why}", flush=True)
-        shapes = sum(counts.values())
-        print(f"\r{shapes} shapes, {launches} launches", end="", flush=True)
+            print(f"\n{result.how}: --seed {outcome.key}, {result.what}: {result.why}", flush=True)
+        print(f"\r{counts.total()} shapes, {launches} launches", end="", flush=True)
+        if launches >= arguments.launches:
+            break
     print(f"\n{summary(counts, launches)}, {time.monotonic() - began:.0f} s")
-    return int(any(counts[how] for how in ("hung", "died", "wrong", "broken")))
+    return int(any(counts[how] for how in FAILURES))
 
 
 def parse() -> argparse.Namespace:
@@ -78,14 +78,15 @@ def parse() -> argparse.Namespace:
 
 
 def has_gpu() -> bool:
-    return torch.cuda.is_available() and torch.cuda.get_device_capability() == (9, 0)
+    return bool(torch.cuda.is_available() and torch.cuda.get_device_capability() == (9, 0))
 
 
 def outcomes(arguments: argparse.Namespace, began: float) -> Iterator[Outcome]:
     """A group of shapes at a time, as long as there is time; keys are their seeds."""
     each = min(2 if arguments.simulate else EACH, arguments.launches)
     limit = SIMULATION_LIMIT if arguments.simulate else LIMIT
-    seeds = range(arguments.seed, arguments.seed + -(-arguments.launches // each))
+    # Some are left in plain Triton, and are no launches.
+    seeds = range(arguments.seed, arguments.seed + 4 * -(-arguments.launches // each))
     group = 8 * arguments.processes
     for at in range(0, len(seeds), group):
         if time.monotonic() - began > arguments.seconds:
@@ -95,6 +96,15 @@ def outcomes(arguments: argparse.Namespace, began: float) -> Iterator[Outcome]:
             for seed in seeds[at : at + group]
         ]
         yield from run_all(tasks, arguments.processes)
+
+
+def lost(outcome: Outcome, is_simulated: bool) -> Result:
+    """A shape whose process was killed, or did not come so far as to compare."""
+    seed = outcome.key
+    assert isinstance(seed, int)
+    if not outcome.error.startswith("no answer"):
+        return Result("before it had a result", 0, "died", outcome.error)
+    return Result(made(seed, "cpu", is_simulated).what, 0, "hung", outcome.error)
 
 
 def tried(seed: int, launches: int, is_simulated: bool) -> Result:
@@ -145,7 +155,7 @@ def difference(found: torch.Tensor, wanted: torch.Tensor) -> str:
 def summary(counts: Counter[str], launches: int) -> str:
     """In one line."""
     said = f"{launches} launches of {counts['right']} shapes that are right"
-    for how in ("hung", "died", "wrong", "broken"):
+    for how in FAILURES:
         said += f", {counts[how]} {how}"
     return f"{said}, {counts['plain']} left in plain Triton"
 

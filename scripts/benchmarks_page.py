@@ -24,12 +24,14 @@ python -m benchmarks.run all --json report.json     # every workload, all figure
 python -m benchmarks.run --tilelang                 # with TileLang, where it is installed
 python -m benchmarks.plot report.json picture.png   # a picture of the ratios
 python -m benchmarks.count_lines                    # lines of the tile programs and by hand
+python -m benchmarks.hangs --launches 10000         # random kernels in Gluon: hangs, wrong results
 tile2triton bench FILE:KERNEL --against OTHER.py    # a kernel of yours beside a function of yours
 ```
 
-A CUDA GPU must be there. Each workload has contestants: tile programs of `tests/kernels`, Triton by
-hand of `benchmarks/handwritten`, torch with the vendor's libraries, and TileLang, which runs the
-same file of a tile program with its own import in place of ours.
+A CUDA GPU must be there (`benchmarks.hangs --simulate` needs none). Each workload has contestants:
+tile programs of `tests/kernels`, Triton by hand of `benchmarks/handwritten`, torch with the
+vendor's libraries, and TileLang, which runs the same file of a tile program with its own import in
+place of ours.
 
 1. Every configuration of every contestant first runs in a process that may hang or crash, with a
    time limit, as many at once as there are processors: it costs a line of the report, no more.
