@@ -9,11 +9,13 @@ import torch
 from torch import Tensor
 
 from tests import gluon_programs, simulated
+from tests.kernels import attention_programs
 from tests.kernels.attention_backward import attention_backward
 from tests.kernels.chunk_scan import chunk_scan
 from tests.kernels.chunk_state import chunk_state
 from tests.kernels.flash_attention import flash_attention
 from tests.kernels.gemm import gemm
+from tests.kernels.gemm_programs import swiglu
 from tests.kernels.linear_attention import linear_attention
 from tests.kernels.retention import retention
 from tests.kernels.whole_operands import attention
@@ -146,6 +148,55 @@ def product(chance: Chance) -> Case:
     return Case(_said(what, consumers, options), kernel, (a, b), (wanted,))
 
 
+def variant(chance: Chance) -> Case:
+    """Attention as models have it, as plain Triton computes it."""
+    heads, queries, keys = 3, chance.length(), chance.length()
+    dim = 32 if chance.is_small else chance.draw.choice((64, 128))
+    q = chance.normal(1, heads, queries, dim)
+    k, v = (chance.normal(1, heads, keys, dim) for _ in range(2))
+    per_head = torch.rand(heads).to(chance.device)
+    seen = torch.rand(1, keys) < 0.9
+    more: dict[str, tuple[Any, ...]] = {
+        "alibi_attention": (per_head,),
+        "sliding_window_attention": (chance.draw.choice((1, 40, 64, 300)),),
+        "capped_attention": (2.0,),
+        "attention_with_sinks": (per_head,),
+        "prefix_attention": (torch.tensor([keys // 2], dtype=torch.int32).to(chance.device),),
+        "cross_attention": (seen.to(chance.device),),
+    }
+    name = chance.draw.choice(list(more))
+    program = getattr(attention_programs, name)
+    tile, stages = {"m": 64, "n": chance.draw.choice((64, 128))}, chance.draw.choice((2, 3))
+    consumers = chance.consumers()
+    options: dict[str, Any] = {"tile": tile, "warps": 4, "pipeline": stages}
+    inputs = (q, k, v, *more[name])
+    schedules = Schedule(warp_specialize=consumers, **options), Schedule(**options)
+    kernel, plain = (_made(program.scheduled(one), *inputs) for one in schedules)
+    what = f"{name} of {queries} queries to {keys} keys, dim {dim}"
+    said = _said(what, consumers, {**tile, "stages": stages})
+    # Numbers are the kernel's own.
+    tensors = tuple(one for one in inputs if isinstance(one, Tensor))
+    return Case(said, kernel, tensors, _tuple(plain(*tensors)))
+
+
+def gated(chance: Chance) -> Case:
+    """Two products of one factor, of which one goes through a function."""
+    M, N, K = chance.length(), *(-(-chance.length() // 8) * 8 for _ in range(2))
+    # A square factor could be meant either way round.
+    K += 8 * (K == N)
+    x, w, v = (chance.normal(*shape) * 0.3 for shape in ((M, K), (K, N), (K, N)))
+    tile, stages = {"m": 64, "n": 64, "k": chance.draw.choice((32, 64))}, chance.options()
+    consumers = chance.consumers()
+    schedule = Schedule(
+        warp_specialize=consumers, tile=tile, warps=4, pipeline=stages["num_stages"]
+    )
+    gate = x.double() @ w.double()
+    wanted = gate * gate.sigmoid() * (x.double() @ v.double())
+    kernel = _made(swiglu.scheduled(schedule), x, w, v)
+    what = _said(f"swiglu of {M} rows, {N} columns, {K} sums", consumers, {**tile, **stages})
+    return Case(what, kernel, (x, w, v), (wanted,))
+
+
 def scan(chance: Chance) -> Case:
     """As plain Triton computes them, whose own tests compare it with what is right."""
     name = chance.draw.choice(("linear", "retention", "state", "scan"))
@@ -256,6 +307,8 @@ CASES: tuple[Callable[[Chance], Case], ...] = (
     flash,
     other_lengths,
     product,
+    variant,
+    gated,
     scan,
     table,
     derivatives,

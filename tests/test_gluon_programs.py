@@ -12,6 +12,7 @@ from tests import simulated
 from tests.gluon_programs import K, M, N
 from tests.kernels.attention_backward import attention_backward
 from tests.kernels.flash_attention import flash_attention
+from tests.kernels.gemm_programs import swiglu
 from tests.kernels.mla_decode import mla_decode
 from tests.kernels.whole_operands import attention
 from tests.kernels.whole_operands import gemm as whole_gemm
@@ -22,8 +23,8 @@ TARGET = "cuda:90"
 LN2 = math.log(2)
 
 
-def made(program: Any) -> CompiledKernel:
-    kernel = transpile(program, target=TARGET)
+def made(program: Any, *arguments: Any) -> CompiledKernel:
+    kernel = transpile(program, *arguments, target=TARGET)
     assert "gluon.jit" in kernel.triton_source
     return kernel
 
@@ -203,6 +204,18 @@ def test_kernels_whose_sums_do_not_fit_registers(
     options = {"block_M": rows, "block_N": block_N, "num_stages": 2, "threads": threads}
     found = transpile(kernel, 1, 2, 4096, dim, True, layout="bhsd", target=TARGET, **options)
     assert said in reason(found)
+
+
+def test_functions_that_gluon_lacks_are_spelled_out() -> None:
+    """Two products a turn, of which one goes through a sigmoid."""
+    x, w, v = (torch.randn(*shape).half() for shape in ((200, 128), (128, 136), (128, 136)))
+    schedule = specialised(2, tile={"m": 64, "n": 64, "k": 32}, warps=4, pipeline=2)
+    kernel = made(swiglu.scheduled(schedule), x, w, v)
+    assert "acc * (1 / (1 + gl.exp(-acc))) * acc_1" in kernel.triton_source
+    gate = x.double() @ w.double()
+    wanted = gate * gate.sigmoid() * (x.double() @ v.double())
+    assert close(simulated.run(kernel, x, w, v), wanted)
+    assert close(kernel(x, w, v).double(), wanted)
 
 
 @pytest.mark.parametrize("is_eager", [True, False])

@@ -34,7 +34,7 @@ def test_a_seed_is_one_case() -> None:
 
 
 def test_shapes_are_simulated_and_right() -> None:
-    results = [hangs.tried(seed, 2, True) for seed in range(6)]
+    results = [hangs.tried(seed, 2, True) for seed in range(20, 26)]
     assert {one.how for one in results} <= {"right", "plain"}, results
     assert sum(one.launches for one in results if one.how == "right") >= 8
 

@@ -9,6 +9,7 @@ from rewrites.gluon.amd.chips import CHIPS
 from rewrites.gluon.amd.specialize import specialized_for_amd
 from rewrites.gluon.errors import UnsuitedError
 from rewrites.gluon.specialize import Specialized, specialized
+from rewrites.gluon.spell_out import spell_out
 from rewrites.tree import kernels_of
 
 Lowered = tuple[ast.Module, Facts]
@@ -35,7 +36,7 @@ def specialize(lowered: Lowered, plain: Callable[[], Lowered]) -> tuple[Lowered,
     for kernel in kernels_of(tree):
         try:
             make = specialized_for_amd if facts.target in CHIPS else specialized
-            made = make(kernel, launches[kernel.name], facts, facts.schedule.consumers)
+            made = make(spell_out(kernel), launches[kernel.name], facts, facts.schedule.consumers)
             mixed.made[kernel.name] = made
         except UnsuitedError as error:
             mixed.reasons[kernel.name] = str(error)
