@@ -30,7 +30,8 @@ def test_a_seed_is_one_case() -> None:
     assert first.what == again.what
     assert all(map(torch.equal, first.inputs, again.inputs))
     assert first.kernel.triton_source == again.kernel.triton_source
-    assert len({made(seed, "cpu", True).what for seed in range(7, 12)}) == 5
+    # Those that tables steer have few names.
+    assert len({made(seed, "cpu", True).what for seed in range(7, 12)}) > 2
 
 
 def test_shapes_are_simulated_and_right() -> None:
