@@ -3,6 +3,8 @@
 What the programs of a grid do is not ordered among them, and so neither are the turns of the loop.
 It may begin the loads of a tile while the tile before it is stored.
 
+In Gluon for Hopper, producers and consumers go over the tiles of pairs of programs themselves.
+
 before with programs=132:
     def k(A: T.Tensor((4096, 64), "float16"), C: T.Tensor((4096, 64), "float16")):
         with T.Kernel(2, 64, threads=128) as (bx, by):
@@ -25,7 +27,7 @@ import ast
 
 from rewrites.environment import Names
 from rewrites.errors import refuse
-from rewrites.facts import Facts
+from rewrites.facts import Facts, is_specialized
 from rewrites.quote import copy_tree, expr, literal, place
 from rewrites.tile_numbers import number_of_tiles, refuse_negative, tile_indices
 from rewrites.tree import function_of, names_in, operator_call, walk
@@ -40,11 +42,13 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
     names = Names.of(tree, facts)
     for block in function.body:
         if isinstance(block, ast.With) and not facts.program_loops & names_in(block):
-            _persist(block, count or facts.multiprocessors, names, facts)
+            _require_free(block)
+            if not (is_specialized(facts) and facts.target == "cuda:90"):
+                _persist(block, count or facts.multiprocessors, names, facts)
     return tree
 
 
-def _persist(block: ast.With, programs: int, names: Names, facts: Facts) -> None:
+def _require_free(block: ast.With) -> None:
     for node in walk(block):
         if isinstance(node, ast.stmt) and operator_call(node, "sync_grid") is not None:
             raise refuse(
@@ -54,6 +58,9 @@ def _persist(block: ast.With, programs: int, names: Names, facts: Facts) -> None
                 (),
                 "leave T.persistent out of the schedule of this kernel",
             )
+
+
+def _persist(block: ast.With, programs: int, names: Names, facts: Facts) -> None:
     header = block.items[0].context_expr
     assert isinstance(header, ast.Call)
     extents = header.args

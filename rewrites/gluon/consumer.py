@@ -13,6 +13,7 @@ from rewrites.gluon.ranges import Chain
 from rewrites.gluon.rings import (
     Load,
     factors_of,
+    halves_of,
     is_dot,
     is_product_loop,
     load_of,
@@ -122,6 +123,9 @@ class Consumer:
             ):
                 paired = self.chain.paired(statement, copy_tree(statement), name(self.sites.part))
                 return [place(one, statement) for one in paired]
+            case ast.Assign() if halves_of(statement):
+                made = self.flights.finished(reads(statement), statement)
+                return [place(one, statement) for one in (*made, *self.products.halved(statement))]
             case ast.For(iter=ast.Call(args=args), target=target, body=body):
                 return self.loop(statement, target, args, body)
             case ast.If(test=test, body=body, orelse=[]):
@@ -149,9 +153,12 @@ class Consumer:
             (flight,) = self.flights.flying
             self.flights.flying = []
             inside += waited(1, [flight.sum])
+            start, stop = (ast.Constant(0), *header.args)[-2:]
             for tile in flight.tiles:
-                inside += self.sites.returned(tile, 2)
-                behind += self.sites.returned(tile, 1)
+                later = expr("k > start", k=copy_tree(target), start=copy_tree(start))
+                any_turn = expr("stop > start", stop=copy_tree(stop), start=copy_tree(start))
+                inside += self.sites.returned(tile, 2, later)
+                behind += self.sites.returned(tile, 1, any_turn)
             behind = [*waited(0, [flight.sum]), *behind]
         inside += self.flights.drained(statement)
         loop = ast.For(copy_tree(target), header, inside, [])

@@ -5,10 +5,12 @@ import math
 from collections.abc import Iterator
 
 from rewrites.dtypes import bits
+from rewrites.environment import environment_of
 from rewrites.gluon.errors import UnsuitedError
 from rewrites.gluon.layouts import every
 from rewrites.gluon.parts import Parts
 from rewrites.gluon.rings import factors_of, is_dot, reads
+from rewrites.ranges import range_of
 from rewrites.tree import names_in, walk
 
 # What barriers take of shared memory, at most, and what the compiler does.
@@ -30,15 +32,10 @@ def require_memory(parts: Parts) -> None:
         copies = parts.consumers if ring is None or not ring.is_shared else 1
         stages = 1 if ring is None else parts.stages
         total += copies * stages * math.prod(tile.shape) * bits(parts.dtype(load.descriptor)) // 8
-    for node in walk(parts.kernel):
-        match node:
-            case ast.Call(
-                func=ast.Attribute(value=ast.Name(id=owner), attr="store"),
-                args=[_, value],
-            ) if owner in parts.descriptors:
-                names = [one for one in names_in(value) if one in parts.facts.tiles]
-                size = max((math.prod(parts.facts.tiles[one].shape) for one in names), default=0)
-                total += parts.consumers * size * bits(parts.dtype(owner)) // 8
+    ranges = environment_of(parts.facts).ranges
+    for owner in sorted(_stored(parts)):
+        block = [range_of(one, ranges).high or 0 for one in parts.descriptors[owner].block]
+        total += parts.consumers * math.prod(block) * bits(parts.dtype(owner)) // 8
     computed = {one: parts.tile(one) for one in _in_memory(parts)}
     # What is narrower in memory than in registers is taken for what it is there.
     total += parts.consumers * sum(math.prod(one.shape) * 2 for one in computed.values())
@@ -47,6 +44,19 @@ def require_memory(parts: Parts) -> None:
             f"its tiles need {total} bytes of shared memory, of which there are "
             f"{parts.facts.shared_memory}"
         )
+
+
+def _stored(parts: Parts) -> set[str]:
+    """The descriptors by which tiles are stored."""
+    return {
+        node.func.value.id
+        for node in walk(parts.kernel)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "store"
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id in parts.descriptors
+    }
 
 
 def _in_memory(parts: Parts) -> Iterator[str]:

@@ -95,18 +95,21 @@ class Pairs:
         found = range_of(extent, environment_of(self.facts).ranges)
         if found.low is not None and found.low == found.high:
             return ast.Constant(found.low)
-        made = copy_tree(extent)
-        for node in ast.walk(made):
-            match node:
-                case ast.Call(
-                    func=ast.Attribute(value=ast.Name(id="triton") as module, attr="cdiv")
-                ):
-                    module.id = "gl"
-                case ast.Call():
-                    raise UnsuitedError(f"`{ast.unparse(extent)}` has no form in a kernel")
-        if not names_in(made) <= {*self.facts.dims, *self.facts.constants, "gl"}:
-            raise UnsuitedError(f"how many programs `{ast.unparse(extent)}` are, no kernel knows")
-        return made
+        return in_kernel(extent, self.facts)
+
+
+def in_kernel(extent: ast.expr, facts: Facts) -> ast.expr:
+    """An extent of the grid, of sizes that kernels may be given."""
+    made = copy_tree(extent)
+    for node in ast.walk(made):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="triton") as module, attr="cdiv")):
+                module.id = "gl"
+            case ast.Call():
+                raise UnsuitedError(f"`{ast.unparse(extent)}` has no form in a kernel")
+    if not names_in(made) <= {*facts.dims, *facts.constants, "gl"}:
+        raise UnsuitedError(f"how many programs `{ast.unparse(extent)}` are, no kernel knows")
+    return made
 
 
 def depends(load: Load, names: set[str]) -> bool:

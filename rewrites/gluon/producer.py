@@ -23,7 +23,7 @@ def produced(parts: Parts, sites: Sites, chain: Chain) -> list[ast.stmt]:
     read = _places(loads)
     places = leading_to(first.body, read)
     _require_own(first, places, loads)
-    turn = parts.names.fresh("turn")
+    turn = sites.loaded = parts.names.fresh("turn")
     body: list[ast.stmt] = []
     dependent: set[str] = set()
     for place_of in places:

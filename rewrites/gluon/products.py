@@ -3,14 +3,16 @@
 import ast
 from dataclasses import dataclass, field
 
+from rewrites.environment import environment_of
 from rewrites.facts import Tile
 from rewrites.gluon.errors import UnsuitedError
 from rewrites.gluon.flights import Flight, Flights
 from rewrites.gluon.layouts import Layout, Layouts, every
 from rewrites.gluon.parts import Parts
-from rewrites.gluon.rings import factors_of, is_dot, plain_factor
+from rewrites.gluon.rings import factors_of, halves_of, is_dot, plain_factor
 from rewrites.gluon.sites import Sites
 from rewrites.quote import copy_tree, expr, name, stmts
+from rewrites.ranges import range_of
 from rewrites.tree import names_in
 
 
@@ -29,6 +31,8 @@ class Products:
     # first factors in registers.
     columns: dict[str, tuple[ast.expr, int]] = field(default_factory=dict)
     factors: dict[str, str] = field(default_factory=dict)
+    # The layouts of halves, by those of the whole.
+    _halves: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         names = self._named()
@@ -37,6 +41,50 @@ class Products:
             self.factors[one] = self.parts.names.fresh(f"{base}_factor_layout")
         loaded = {*self.parts.rings, *self.parts.once}
         self.layouts = Layouts(self.body, names, loaded, self.factors)
+        for statement in every(self.body):
+            self._learn_halves(statement)
+
+    def _learn_halves(self, statement: ast.stmt) -> None:
+        """Each thread has the left half of its rows, and the right one: they have layouts alike."""
+        found = halves_of(statement)
+        if found is None:
+            return
+        sides, tile, (_, columns) = found
+        whole, width = (
+            self.layouts.of(tile),
+            range_of(columns, environment_of(self.parts.facts).ranges),
+        )
+        if whole is None or whole.lost is not None or whole.base not in self.columns:
+            raise UnsuitedError(f"`{ast.unparse(tile)}` is split, which is no product")
+        if self.columns[whole.base][1] > 1 or width.low is None or width.low < 8:
+            raise UnsuitedError(f"warps share the columns of `{ast.unparse(tile)}`, which is split")
+        half = self._halves.setdefault(whole.base, self.parts.names.fresh(f"{sides[0]}_layout"))
+        self.columns[half] = columns, 1
+        self.factors[half] = self.parts.names.fresh(f"{sides[0]}_factor_layout")
+        self.layouts.known |= dict.fromkeys(sides, Layout(half))
+
+    def halved(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The halves of a tile, which stay in the registers they are in."""
+        found = halves_of(statement)
+        assert found is not None
+        (left, right), tile, (rows, columns) = found
+        (layout,) = {self.layouts.known[one] for one in (left, right)}
+        assert layout is not None
+        made = stmts(
+            "left, right = gl.split(gl.reshape(tile, (rows, 2, columns)).permute((0, 2, 1)))",
+            left=left,
+            right=right,
+            tile=self.layouts.placed(tile, None),
+            rows=rows,
+            columns=columns,
+        )
+        for side in (left, right):
+            made += stmts(
+                "side = gl.convert_layout(side, layout, assert_trivial=True)",
+                side=side,
+                layout=layout.tree,
+            )
+        return made
 
     def _named(self) -> dict[str, str]:
         """The layout's name for each product's variable: one for all of a number of columns."""

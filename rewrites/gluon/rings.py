@@ -100,6 +100,30 @@ def is_dot(tree: ast.AST) -> bool:
     return isinstance(tree, ast.Call) and ast.unparse(tree.func) == "tl.dot"
 
 
+def halves_of(statement: ast.stmt) -> tuple[tuple[str, str], ast.expr, list[ast.expr]] | None:
+    """The names of a tile's left and right half, the tile, and the extents of a half."""
+    match statement:
+        case ast.Assign(
+            targets=[ast.Tuple(elts=[ast.Name(id=left), ast.Name(id=right)])],
+            value=ast.Call(
+                func=ast.Attribute(attr="split"),
+                args=[
+                    ast.Call(
+                        func=ast.Attribute(
+                            value=ast.Call(
+                                func=ast.Attribute(attr="reshape"),
+                                args=[tile, ast.Tuple(elts=[rows, ast.Constant(value=2), columns])],
+                            ),
+                            attr="permute",
+                        )
+                    )
+                ],
+            ),
+        ):
+            return (left, right), tile, [rows, columns]
+    return None
+
+
 def is_product_loop(statement: ast.stmt) -> bool:
     """Whether a loop has products right in its turns."""
     match statement:

@@ -16,11 +16,14 @@ class Sites:
     """The names in one kernel's functions."""
 
     parts: Parts
+    is_persistent: bool = False
 
     def __post_init__(self) -> None:
         fresh = self.parts.names.fresh
         self.names = self.parts.names
         self.part = fresh("part")
+        # What the producer counts its turns with.
+        self.loaded = ""
         self._slot = fresh("slot")
         self._slots = {one: fresh(f"{one}_slot") for one in self.parts.rings}
         self.stages = fresh("stages")
@@ -34,6 +37,11 @@ class Sites:
 
     def _all(self) -> list[str]:
         return [*self.parts.rings, *self.parts.once]
+
+    @property
+    def counters(self) -> set[str]:
+        """What counts turns."""
+        return {self.loaded, *self._turns.values()}
 
     def turn(self, variable: str) -> str:
         return self._turns[variable]
@@ -68,16 +76,16 @@ class Sites:
     def empty(self, variable: str) -> str:
         return f"{self._empty[variable]}.index({self.slot_name(variable)})"
 
-    def returned(self, variable: str, ago: int) -> list[ast.stmt]:
-        """Give back the slot of the last turn, or of the one before, as far as there was one."""
+    def returned(self, variable: str, ago: int, test: ast.expr) -> list[ast.stmt]:
+        """Give back the slot of the last turn, or of the one before, if there was one."""
         turn = self.turn(variable)
         before = expr("turn - ago", turn=turn, ago=ast.Constant(ago))
         slot = self.slot(variable, before)
         return stmts(
-            f"mbarrier.arrive(empty.index(slot), count=1, pred=turn >= {ago})",
+            "mbarrier.arrive(empty.index(slot), count=1, pred=test)",
             empty=self._empty[variable],
             slot=slot,
-            turn=turn,
+            test=test,
         )
 
     def view(self, load: Load, memory: ast.expr) -> ast.expr:
@@ -113,7 +121,10 @@ class Sites:
         return ast.List([in_gluon(one) for one in trees], ast.Load())
 
     def stored(self, owner: str, coordinates: ast.expr, value: ast.expr) -> list[ast.stmt]:
-        """Store a tile from shared memory, and wait until it has been read."""
+        """Store a tile from shared memory, and wait until it has been read.
+
+        A persistent program waits before it writes there again, and multiplies until then.
+        """
         staged = self._staged.setdefault(
             owner, self.names.fresh(f"{owner.removesuffix('_desc')}_tile")
         )
@@ -123,11 +134,14 @@ class Sites:
         if len(self.parts.descriptors[owner].block) > 2:
             extents = ast.List([copy_tree(one) for one in shape], ast.Load())
             view = expr("x.reshape(extents)", x=copy_tree(memory), extents=extents)
+        lines = [
+            "view.store(value)",
+            "fence_async_shared()",
+            "store_tile(desc, coordinates, memory)",
+        ]
+        lines.insert(0 if self.is_persistent else 3, "tma.store_wait(0)")
         return stmts(
-            "view.store(value)\n"
-            "fence_async_shared()\n"
-            "store_tile(desc, coordinates, memory)\n"
-            "tma.store_wait(0)",
+            "\n".join(lines),
             view=view,
             value=value,
             desc=owner,

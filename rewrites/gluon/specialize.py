@@ -9,6 +9,7 @@ from rewrites.gluon.consumer import Consumer
 from rewrites.gluon.errors import UnsuitedError
 from rewrites.gluon.limits import require_memory, require_registers
 from rewrites.gluon.parts import Parts, parts_of
+from rewrites.gluon.persistent import persistent_of
 from rewrites.gluon.producer import produced
 from rewrites.gluon.ranges import chain_of
 from rewrites.gluon.sites import Sites
@@ -44,14 +45,21 @@ def specialized(
     turned = rotated_kernel(copy_tree(kernel), facts, is_late=is_asked)
     parts = parts_of(kernel, launch, facts, consumers, turned.body)
     chain = chain_of(parts)
-    sites = Sites(parts)
+    persistent = persistent_of(parts, chain, launch, facts)
+    sites = Sites(parts, is_persistent=persistent is not None)
     require_memory(parts)
     require_registers(parts)
     producer = produced(parts, sites, chain)
     consumer = Consumer(parts, sites, chain).written()
+    if persistent is not None:
+        consumer = persistent.over(consumer, sites.counters)
+        producer = persistent.over(producer, sites.counters)
     stages = sites.stages
     base = kernel.name.removesuffix("_kernel")
-    parameters, constants = _parameters(kernel, parts)
+    extents = [] if persistent is None else [*persistent.extents]
+    if parts.pairing is not None:
+        extents.append(parts.pairing.extent)
+    parameters, constants = _parameters(kernel, parts, extents)
     constants.add(stages)
     known = [*parameters, *sites.memories, stages]
     allocations = sites.allocations()
@@ -87,6 +95,8 @@ def specialized(
     if parts.pairing is not None:
         axis = parts.pairing.axis
         grid[axis] = expr("triton.cdiv(n, c)", n=grid[axis], c=literal(consumers))
+    if persistent is not None:
+        grid = list(persistent.launched)
     made = Launch(
         kernel=launch.kernel,
         grid=tuple(grid),
@@ -101,12 +111,16 @@ def specialized(
     return Specialized(functions, made, {stages: parts.stages})
 
 
-def _parameters(kernel: ast.FunctionDef, parts: Parts) -> tuple[list[str], set[str]]:
-    """The names a kernel may be given, numbers last, and which are known when it is compiled."""
+def _parameters(
+    kernel: ast.FunctionDef, parts: Parts, extents: list[ast.expr]
+) -> tuple[list[str], set[str]]:
+    """The names a kernel may be given, numbers last, and which are known when it is compiled.
+
+    Others than its own are those of `extents`.
+    """
     given = [one.arg for one in kernel.args.args]
     constants = {one.arg for one in kernel.args.args if one.annotation is not None}
-    extent = names_in(parts.pairing.extent) if parts.pairing is not None else set()
-    more = sorted(extent - {*given, "gl"})
+    more = sorted(set().union(*map(names_in, extents)) - {*given, "gl"})
     constants |= {one for one in more if one in parts.facts.constants}
     names = [*given, *more]
     return sorted(names, key=lambda one: one in constants), constants

@@ -97,8 +97,8 @@ def _parts(space: Space, match: CopyMatch) -> int:
     if source.rank != 2 or None in match.sizes or len(match.sizes) != 2:
         return 1
     wanted = space.facts.schedule.subtiles
-    if is_specialized(space.facts):
-        # Consumers have memory of their own for what they store.
+    if is_specialized(space.facts) and space.facts.schedule.programs is None:
+        # Consumers have memory of their own for what they store, behind all that they multiply.
         wanted = 1
     if wanted is None:
         area = math.prod(size or 0 for size in match.sizes) * bits(source.dtype) // 8

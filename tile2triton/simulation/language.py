@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -33,6 +33,9 @@ class Tile:
 
     def to(self, kind: Any) -> Tile:
         return Tile(None if self.data is None else self.data.astype(kind))
+
+    def permute(self, order: Sequence[int]) -> Tile:
+        return Tile(None if self.data is None else self.data.transpose(order))
 
     def __neg__(self) -> Tile:
         return applied(operator.neg, self)
@@ -85,6 +88,38 @@ class Product(Tile):
         super().__init__(data)
         self.name, self.partition = name, partition
         self.slots = slots
+
+
+@dataclass
+class Storing:
+    """A store by TMA that may still read its slot, where `partition` waits for it."""
+
+    slot: Slot
+    partition: int | None
+
+
+@dataclass
+class Stores:
+    """The stores by TMA of all partitions, oldest first."""
+
+    machine: Machine
+    pending: list[Storing] = field(default_factory=list)
+
+    def begin(self, descriptor: Any, at: Sequence[Any], memory: View) -> None:
+        descriptor.store(at, memory.read())
+        self.pending.append(Storing(memory.slot, self.machine.running))
+        memory.slot.readers.append(self.pending[-1])
+
+    def wait(self, pending: int) -> None:
+        own = [one for one in self.pending if one.partition == self.machine.running]
+        for one in own[: len(own) - pending]:
+            self.pending.remove(one)
+            one.slot.readers.remove(one)
+
+    def require_read(self) -> None:
+        """Shared memory goes with its program."""
+        if any(one.partition == self.machine.running for one in self.pending):
+            raise ProtocolError("a partition ends before what it stores has been read")
 
 
 @dataclass

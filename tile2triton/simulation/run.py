@@ -18,8 +18,10 @@ from tile2triton.simulation.language import (
     Flights,
     Memory,
     Pointer,
+    Stores,
     Tile,
     View,
+    applied,
     elementwise,
     quotient,
     reduction,
@@ -136,6 +138,7 @@ def _scope(
 ) -> dict[str, Any]:
     """The names that emitted functions use."""
     flights: dict[int | None, Flights] = {}
+    stores = Stores(machine)
 
     def flying() -> Flights:
         return flights.setdefault(machine.running, Flights(machine.running))
@@ -145,16 +148,17 @@ def _scope(
         return Memory(machine, "barriers" if is_barriers else "memory", shape[0], is_barriers)
 
     def specialize(calls: Sequence[Any], workers: Any = None, registers: Any = None) -> None:
-        partitions.extend(functools.partial(f, *a) for f, a in calls)
+        def run(function: Callable[..., None], given: Sequence[Any]) -> None:
+            function(*given)
+            stores.require_read()
+
+        partitions.extend(functools.partial(run, f, a) for f, a in calls)
 
     def load(descriptor: Any, at: Sequence[Any], barrier: Any, memory: View) -> None:
         memory.slot.fill(descriptor.load(at) if computes else None)
         if machine.running in machine.waited:
             machine.waited[machine.running].guards = memory.slot
         barrier.bring(descriptor.block_type.nbytes)
-
-    def store(descriptor: Any, at: Sequence[Any], memory: View) -> None:
-        descriptor.store(at, memory.read())
 
     def arrive(barrier: Any, count: int = 1, pred: bool = True) -> None:
         if pred:
@@ -188,7 +192,9 @@ def _scope(
         max=reduction(np.max),
         min=reduction(np.min),
         sum=reduction(np.sum),
-        convert_layout=lambda tile, layout: tile,
+        convert_layout=lambda tile, layout, assert_trivial=False: tile,
+        reshape=lambda tile, shape: applied(lambda data: data.reshape(shape), tile),
+        split=_split,
         set_auto_layout=lambda tile, layout: tile,
         NVMMASharedLayout=SimpleNamespace(get_default_for=lambda *rest: None),
         **dict.fromkeys(LAYOUTS, lambda *rest: None),
@@ -212,9 +218,9 @@ def _scope(
             wait=lambda barrier, phase: barrier.wait(phase),
             arrive=arrive,
         ),
-        "tma": SimpleNamespace(store_wait=lambda pending: None),
+        "tma": SimpleNamespace(store_wait=stores.wait),
         "load_tile": load,
-        "store_tile": store,
+        "store_tile": stores.begin,
         "fence_async_shared": lambda: None,
         "warpgroup_mma": lambda *a, **k: flying().issue(*a, **k),
         "warpgroup_mma_wait": lambda *a, **k: flying().wait(*a, **k),
@@ -252,6 +258,11 @@ def _reduced(tile: Tile, axis: int, combine: Callable[[Tile, Tile], Tile]) -> Ti
         return Tile()
     parts = np.moveaxis(tile.data, axis, 0)
     return functools.reduce(combine, map(Tile, parts))
+
+
+def _split(tile: Tile) -> tuple[Tile, Tile]:
+    left, right = (applied(lambda data, at=at: data[..., at], tile) for at in (0, 1))
+    return left, right
 
 
 def _divided(a: Any, b: Any) -> Any:
