@@ -225,7 +225,7 @@ def test_what_has_no_form_in_gluon_stays_in_triton() -> None:
     pointers = transpile(product, target=TARGET, M=256, N=250, K=256, **small)
     assert "pointers load `B_shared` in a loop" in reason(pointers)
     wide = transpile(product, target=TARGET, dtype="float8_e4m3fn", **small, **sizes)
-    assert "`A_shared` has elements of 8 bits" in reason(wide)
+    assert "`B_shared` of 8 bits does not lie along what is summed" in reason(wide)
     options = {**small, **sizes, "num_stages": 8}
     large = transpile(product, target=TARGET, out_dtype="float32", **options)
     assert "bytes of shared memory, of which there are 232448" in reason(large)

@@ -68,6 +68,12 @@ ALL = (
         {"is_causal": True, "block_M": 64, "block_N": 128, "threads": 128},
     ),
     Golden(
+        "gemm_gluon_persistent",
+        gemm.scheduled(Schedule(warp_specialize=2, persistent=True, subtile=2)),
+        CUBE,
+        {"block_M": 64, "block_N": 256, "num_stages": 4, "threads": 128, "transpose_B": True},
+    ),
+    Golden(
         "attention_gluon_gfx942",
         flash_attention.scheduled(Schedule(warp_specialize=2)),
         HEADS,

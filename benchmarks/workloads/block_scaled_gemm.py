@@ -20,6 +20,18 @@ from tests.kernels.values.block_scaled_gemm import GROUP, block_scaled_gemm
 
 SIZES = {"8k": (8192, 8192, 8192), "4096x7168x2048": (4096, 7168, 2048)}
 CONFIGS = tuple(as_tile_program(config) for config in by_hand.CONFIGS)
+# Two consumers of one producer: one scales its product while the other one multiplies.
+IN_GLUON = tuple(
+    {
+        "warp_specialize": 2,
+        "block_M": 64,
+        "block_N": 128,
+        "num_stages": stages,
+        "threads": 128,
+        **({"persistent": True} if is_persistent else {}),
+    }
+    for stages, is_persistent in ((4, False), (4, True), (5, True), (6, False), (6, True))
+)
 
 
 def inputs(M: int, N: int, K: int) -> Inputs:
@@ -54,6 +66,7 @@ WORKLOADS = tuple(
         reference=reference,
         contestants=(
             Contestant("tile2triton", "tile2triton", tile_program, CONFIGS),
+            Contestant("tile2triton Gluon", "tile2triton", tile_program, IN_GLUON),
             Contestant("triton", "triton", hand, by_hand.CONFIGS),
             Contestant("tilelang", "tilelang", tilelang, CONFIGS),
         ),

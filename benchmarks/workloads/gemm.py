@@ -22,6 +22,27 @@ from tests.kernels import whole_operands
 from tests.kernels.gemm import gemm
 from tests.kernels.split_k_gemm import split_k_gemm
 
+# Two consumers of one producer; parts of a tile leave shared memory for a stage more.
+IN_GLUON = tuple(
+    {
+        "warp_specialize": 2,
+        "block_M": block_m,
+        "block_N": block_n,
+        "block_K": 64,
+        "num_stages": stages,
+        "threads": 128,
+        **({"persistent": True, "subtile": parts} if parts else {}),
+    }
+    for block_m, block_n, stages, parts in (
+        (64, 256, 3, 0),
+        (64, 256, 3, 1),
+        (64, 256, 3, 2),
+        (64, 256, 4, 2),
+        (64, 256, 4, 4),
+        (128, 128, 4, 2),
+    )
+)
+
 
 def random_matrices(dtype: torch.dtype, left: tuple[int, int], right: tuple[int, int]) -> Inputs:
     return tuple(torch.randn(shape, device="cuda", dtype=dtype) for shape in (left, right))
@@ -72,6 +93,15 @@ def gemm_workload(name: str, dtype: torch.dtype, transpose_b: bool, size: int) -
                 "tile2triton",
                 partial(tile_program, gemm),
                 (*tiles, *persistent),
+            ),
+            *(
+                []
+                if is_small
+                else [
+                    Contestant(
+                        "tile2triton Gluon", "tile2triton", partial(tile_program, gemm), IN_GLUON
+                    )
+                ]
             ),
             Contestant("tile2triton whole", "tile2triton", on_whole_operands),
             Contestant(

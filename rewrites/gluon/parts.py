@@ -182,15 +182,22 @@ def _find_rings(parts: Parts) -> None:
 
 
 def _require_readable(parts: Parts, statement: ast.stmt) -> None:
-    """Elements of 16 bits, which wgmma reads as they lie, summed as Triton sums them by default."""
+    """Elements that wgmma reads as they lie, summed as Triton sums them by default.
+
+    Those of 8 bits it reads along what is summed only.
+    """
     match statement:
         case ast.Assign(value=ast.Call(keywords=words) as call) if is_dot(call):
             if words:
                 raise UnsuitedError(f"`{words[0].arg}=` of a product has no form here")
-            for one in factors_of(call):
-                tile = parts.facts.tiles.get(one[0])
-                if tile is not None and bits(tile.dtype) != 16:
-                    raise UnsuitedError(f"`{one[0]}` has elements of {bits(tile.dtype)} bits")
+            for at, (one, is_turned) in enumerate(factors_of(call)):
+                tile = parts.facts.tiles.get(one)
+                if tile is None or bits(tile.dtype) == 16:
+                    continue
+                if not tile.dtype.startswith("float8"):
+                    raise UnsuitedError(f"`{one}` has elements of {tile.dtype}")
+                if is_turned != bool(at) or not parts.is_loaded(one):
+                    raise UnsuitedError(f"`{one}` of 8 bits does not lie along what is summed")
 
 
 def _wide(parts: Parts) -> set[str]:
