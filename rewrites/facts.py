@@ -349,3 +349,8 @@ def is_specialized(facts: Facts) -> bool:
     """Whether kernels are to be written in Gluon, where they wait for products themselves."""
     asked = facts.schedule.consumers is not None
     return asked and facts.wants_gluon and facts.target in GLUON_TARGETS
+
+
+def has_producer(facts: Facts) -> bool:
+    """Whether these kernels are to be consumers of a producer, as on Hopper."""
+    return is_specialized(facts) and facts.target == "cuda:90"

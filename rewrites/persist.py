@@ -27,7 +27,7 @@ import ast
 
 from rewrites.environment import Names
 from rewrites.errors import refuse
-from rewrites.facts import Facts, is_specialized
+from rewrites.facts import Facts, has_producer
 from rewrites.quote import copy_tree, expr, literal, place
 from rewrites.tile_numbers import number_of_tiles, refuse_negative, tile_indices
 from rewrites.tree import function_of, names_in, operator_call, walk
@@ -43,7 +43,7 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
     for block in function.body:
         if isinstance(block, ast.With) and not facts.program_loops & names_in(block):
             _require_free(block)
-            if not (is_specialized(facts) and facts.target == "cuda:90"):
+            if not has_producer(facts):
                 _persist(block, count or facts.multiprocessors, names, facts)
     return tree
 

@@ -25,7 +25,7 @@ import ast
 from dataclasses import replace
 
 from rewrites.environment import Names
-from rewrites.facts import Facts
+from rewrites.facts import Facts, has_producer
 from rewrites.operands.body import Body, Writer
 from rewrites.operands.evaluate import Reader
 from rewrites.operands.grid import Grid
@@ -81,6 +81,7 @@ def run(tree: ast.Module, facts: Facts) -> ast.Module:
         swap_ab=said.swap_ab,
         rotate=any(plan.rotate for plan in plans),
         consumers=next((plan.consumers for plan in plans if plan.consumers), None),
+        programs=said.programs if has_producer(facts) else None,
     )
     return ast.fix_missing_locations(tree)
 

@@ -9,6 +9,8 @@ import torch
 from tests import simulated
 from tests.kernels.gemm import gemm
 from tests.kernels.values.block_scaled_gemm import GROUP, block_scaled_gemm
+from tests.kernels.whole_operands import attention
+from tests.kernels.whole_operands import gemm as whole_gemm
 from tests.test_gluon import close, reason, specialised
 from tile2triton import CompiledKernel, compile_check, transpile
 from tile2triton.simulation.check import broken_protocols
@@ -163,3 +165,23 @@ def test_products_of_8_bits_on_cuda(M: int, N: int, K: int, more: dict[str, Any]
     found = kernel(*inputs)
     assert close(found.double(), scaled_reference(inputs))
     assert all(torch.equal(found, kernel(*inputs)) for _ in range(100))
+
+
+@pytest.mark.parametrize("rows", [64, 200, 330])
+def test_programs_on_whole_operands_do_the_work_of_several(rows: int) -> None:
+    """How many tiles there are the launch knows."""
+    schedule = specialised(
+        persistent=2, tile={"m": 64, "n": 64, "k": 32}, warps=4, pipeline=2, subtile=2
+    )
+    a, b = torch.randn(rows, 96, dtype=torch.float16), torch.randn(96, 136, dtype=torch.float16)
+    kernel = transpile(whole_gemm.scheduled(schedule), a, b, target=TARGET)
+    assert "gl.num_programs(0)" in kernel.triton_source
+    assert close(simulated.run(kernel, a, b), a.double() @ b.double())
+
+
+def test_attention_on_whole_operands_stays_persistent_in_triton() -> None:
+    schedule = specialised(persistent=True, tile={"m": 64, "n": 64}, warps=4, pipeline=2)
+    inputs = [torch.empty(1, 2, 320, 32, dtype=torch.float16)] * 3
+    kernel = transpile(attention.scheduled(schedule), *inputs, target=TARGET)
+    assert "`Q_shared` is loaded once for each tile of a program" in reason(kernel)
+    assert "for tile in tl.range(" in kernel.triton_source

@@ -23,6 +23,17 @@ from tests.kernels.values.attention_backward import attention_backward
 
 TOKENS, HEADS, DIM = 16384, 16, 128
 CONFIGS = tuple(as_tile_program(config) for config in by_hand.CONFIGS)
+# Consumers of one producer, in Gluon, each with 64 keys or rows of Q.
+CONSUMERS = tuple(
+    {
+        "warp_specialize": consumers,
+        "block_M": block_m,
+        "block_N": 64,
+        "num_stages": stages,
+        "threads": 128,
+    }
+    for consumers, block_m, stages in ((2, 64, 2), (2, 64, 3), (2, 32, 3), (1, 64, 2))
+)
 
 
 def inputs(seq_len: int, is_causal: bool) -> Inputs:
@@ -79,6 +90,7 @@ def workload(seq_len: int, is_causal: bool) -> Workload:
         part=last_head,
         contestants=(
             Contestant("tile2triton", "tile2triton", ours, CONFIGS),
+            Contestant("tile2triton Gluon", "tile2triton", ours, CONSUMERS),
             Contestant("triton", "triton", partial(hand, is_causal), by_hand.CONFIGS),
             Contestant("cuDNN", "torch", partial(autograd, SDPBackend.CUDNN_ATTENTION, is_causal)),
             Contestant(

@@ -6,7 +6,15 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from benchmarks.contest import Call, Config, Contestant, Inputs, Workload, as_tile_program
+from benchmarks.contest import (
+    Call,
+    Config,
+    Contestant,
+    Inputs,
+    Workload,
+    as_tile_program,
+    configured,
+)
 from benchmarks.handwritten import linear_attention as by_hand
 from benchmarks.tilelang_port import tilelang_version
 from tests.kernels.linear_attention import linear_attention
@@ -31,7 +39,7 @@ def reference(inputs: Inputs) -> Tensor:
 
 
 def tile_program(kernel: Callable[..., Tensor], inputs: Inputs, config: Config) -> Call:
-    return partial(kernel, *inputs, dtype="bfloat16", **config)
+    return partial(configured(kernel, config), *inputs, dtype="bfloat16")
 
 
 def hand(inputs: Inputs, config: Config) -> Call:
@@ -39,10 +47,15 @@ def hand(inputs: Inputs, config: Config) -> Call:
 
 
 def tilelang(inputs: Inputs, config: Config) -> Call:
-    return tile_program(tilelang_version("linear_attention").linear_attention, inputs, config)
+    kernel = tilelang_version("linear_attention").linear_attention
+    return partial(kernel, *inputs, dtype="bfloat16", **config)
 
 
 CONFIGS = tuple(as_tile_program(config) for config in by_hand.CONFIGS)
+# Consumers of one producer, in Gluon: they share queries and keys, and have columns of their own.
+CONSUMERS = tuple(
+    {**one, "warp_specialize": 2} for one in CONFIGS if one["chunk"] == 64 and one["threads"] == 128
+)
 WORKLOADS = (
     Workload(
         name="linear-attention",
@@ -52,6 +65,12 @@ WORKLOADS = (
         contestants=(
             Contestant(
                 "tile2triton", "tile2triton", partial(tile_program, linear_attention), CONFIGS
+            ),
+            Contestant(
+                "tile2triton Gluon",
+                "tile2triton",
+                partial(tile_program, linear_attention),
+                CONSUMERS,
             ),
             Contestant("triton", "triton", hand, by_hand.CONFIGS),
             Contestant("tilelang", "tilelang", tilelang, CONFIGS),

@@ -6,7 +6,15 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from benchmarks.contest import Call, Config, Contestant, Inputs, Workload, as_tile_program
+from benchmarks.contest import (
+    Call,
+    Config,
+    Contestant,
+    Inputs,
+    Workload,
+    as_tile_program,
+    configured,
+)
 from benchmarks.handwritten import mamba2 as by_hand
 from benchmarks.tilelang_port import tilelang_version
 from tests.kernels.values.chunk_scan import chunk_scan
@@ -68,7 +76,7 @@ def state_reference(inputs: Inputs) -> Tensor:
 
 
 def tile_program(kernel: Callable[..., Tensor], inputs: Inputs, config: Config) -> Call:
-    return partial(kernel, *inputs, **config)
+    return partial(configured(kernel, config), *inputs)
 
 
 def hand(kernel: Callable[..., Tensor], inputs: Inputs, config: Config) -> Call:
@@ -76,7 +84,7 @@ def hand(kernel: Callable[..., Tensor], inputs: Inputs, config: Config) -> Call:
 
 
 def tilelang(name: str, inputs: Inputs, config: Config) -> Call:
-    return tile_program(getattr(tilelang_version(name), name), inputs, config)
+    return hand(getattr(tilelang_version(name), name), inputs, config)
 
 
 def workload(
@@ -89,6 +97,7 @@ def workload(
     work: float,
 ) -> Workload:
     ours = tuple(as_tile_program(config) for config in configs)
+    consumers = tuple({**one, "warp_specialize": 2} for one in ours)
     return Workload(
         name=name.replace("_", "-"),
         inputs=inputs,
@@ -96,6 +105,9 @@ def workload(
         part=one_batch,
         contestants=(
             Contestant("tile2triton", "tile2triton", partial(tile_program, kernel), ours),
+            Contestant(
+                "tile2triton Gluon", "tile2triton", partial(tile_program, kernel), consumers
+            ),
             Contestant("triton", "triton", partial(hand, hand_written), configs),
             Contestant("tilelang", "tilelang", partial(tilelang, name), ours),
         ),

@@ -76,6 +76,8 @@ def torch_attention(inputs: Inputs, config: Config) -> Call:
 def workload(batch: int) -> Workload:
     configs = tuple({**tile, "SPLITS": n} for n in SPLITS[batch] for tile in by_hand.TILES)
     ours = tuple(as_tile_program(config) for config in configs)
+    # One consumer of a producer, in Gluon, whose groups of warps share the columns of its sums.
+    consumers = tuple({**one, "warp_specialize": 1} for one in ours if one["threads"] == 256)
     return Workload(
         name=f"mla-decode-b{batch}",
         inputs=partial(inputs, batch),
@@ -83,6 +85,7 @@ def workload(batch: int) -> Workload:
         part=one_sequence,
         contestants=(
             Contestant("tile2triton", "tile2triton", tile_program, ours),
+            Contestant("tile2triton Gluon", "tile2triton", tile_program, consumers),
             Contestant("tile2triton split", "tile2triton", shared_out, ours),
             Contestant("triton", "triton", hand, configs),
             Contestant("torch", "torch", torch_attention),

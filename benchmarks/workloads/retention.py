@@ -20,6 +20,10 @@ from tests.kernels.values.retention import retention
 
 BATCH, SEQ_LEN, HEADS, DIM = 4, 4096, 16, 128
 CONFIGS = tuple(as_tile_program(config) for config in by_hand.CONFIGS)
+# Consumers of one producer, in Gluon: they share queries and keys, and have columns of their own.
+CONSUMERS = tuple(
+    {**one, "warp_specialize": 2} for one in CONFIGS if one["chunk"] == 64 and one["threads"] == 128
+)
 
 
 def inputs() -> Inputs:
@@ -61,6 +65,7 @@ WORKLOADS = (
         part=one_batch,
         contestants=(
             Contestant("tile2triton", "tile2triton", tile_program, CONFIGS),
+            Contestant("tile2triton Gluon", "tile2triton", tile_program, CONSUMERS),
             Contestant("triton", "triton", hand, by_hand.CONFIGS),
             Contestant("tilelang", "tilelang", tilelang, CONFIGS),
         ),

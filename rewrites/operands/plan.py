@@ -7,7 +7,7 @@ import math
 from rewrites.dtypes import BY_NAME
 from rewrites.environment import next_power_of_two
 from rewrites.errors import refuse
-from rewrites.facts import Facts
+from rewrites.facts import Facts, has_producer
 from rewrites.operands.fitting import Fitting
 from rewrites.operands.obeyed import Said
 from rewrites.operands.online import planned
@@ -454,7 +454,7 @@ class _Planning:
         plan.swizzle = self.said.schedule.swizzle
         if len([one for one in plan.places.values() if one.role == "tile"]) > 1:
             plan.swizzle = schedule.swizzle
-        if schedule.programs is not None:
+        if schedule.programs is not None and not has_producer(self.facts):
             plan.programs = schedule.programs or self.facts.multiprocessors
         plan.splits = self._splits()
         plan.rotate = schedule.rotate
