@@ -7,6 +7,9 @@ import tile2triton
 import tile2triton.language as T
 from tile2triton import Schedule, transpile
 
+# What they compute asks nothing of Triton's version.
+pytestmark = pytest.mark.slow
+
 DIM = 16
 # Loops of no turn for some rows, of one, and of several; rows that see no key, or all of them.
 LENGTHS = [(64, 64), (20, 16), (100, 70), (33, 96), (150, 20), (5, 130), (1, 1)]

@@ -44,6 +44,9 @@ CASES = [
 def test_products(
     M: int, N: int, K: int, consumers: int, stages: int, programs: int, parts: int, is_eager: bool
 ) -> None:
+
+# What they compute asks nothing of Triton's version.
+pytestmark = pytest.mark.slow
     """More tiles than programs and fewer; loops of one turn and of more than there are slots."""
     sizes = {"M": M, "N": N, "K": K, "block_K": 32, "num_stages": stages}
     kernel = product(consumers, parts, programs, **sizes)

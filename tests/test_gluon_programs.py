@@ -19,6 +19,9 @@ from tests.kernels.whole_operands import gemm as whole_gemm
 from tests.test_gluon import close, reason, specialised
 from tile2triton import CompiledKernel, compile_check, transpile
 
+# What they compute asks nothing of Triton's version.
+pytestmark = pytest.mark.slow
+
 TARGET = "cuda:90"
 LN2 = math.log(2)
 

@@ -15,6 +15,9 @@ from tests.kernels.retention import retention
 from tests.test_gluon import close, specialised
 from tile2triton import CompiledKernel, compile_check, transpile
 
+# What they compute asks nothing of Triton's version.
+pytestmark = pytest.mark.slow
+
 TARGET = "cuda:90"
 # Batches, heads, chunks and tokens in each.
 B, H, C, L = 1, 4, 2, 128

@@ -28,6 +28,9 @@ SCHEDULES = (
     Schedule(rotate=True, split_masks=True),
     Schedule(warp_specialize=2),
 )
+
+# What they compute asks nothing of Triton's version.
+pytestmark = pytest.mark.slow
 # What takes time; casts may stand in another place.
 COSTS = r"\btl\.\w+\(|\.load\(|\.store\(|\bfor\b|\bif\b|gl\.\w+|async_copy\w*|wgmma\w*"
 

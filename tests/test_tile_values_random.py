@@ -18,6 +18,9 @@ HEAD = """
 import tile2triton
 import tile2triton.language as T
 
+# What they compute asks nothing of Triton's version.
+pytestmark = pytest.mark.slow
+
 
 def halves(x):
     return 0.5 * x - T.sigmoid(x)

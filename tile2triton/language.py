@@ -9,6 +9,7 @@ from typing import Any
 
 from tile2triton.frontend import operators as _operators
 from tile2triton.frontend.buffers import alloc_buffer, allocate, decl_buffer
+from tile2triton.frontend.builder import active as _tracing
 from tile2triton.frontend.cluster import ClusterKernel
 from tile2triton.frontend.declarations import (
     Ref,
@@ -203,6 +204,13 @@ def _annotation(hint: _Hint) -> Callable[..., Any]:
 
     @functools.wraps(hint.surface)
     def annotate(*arguments: Any, **keywords: Any) -> Any:
+        if _tracing() is not None:
+            # There it would be a decorator of nothing.
+            raise _failure(
+                "T2T872",
+                f"T.{hint.name} is an annotation of a whole kernel, and stands within one",
+                hint="write it above the function, below @tile2triton.kernel",
+            )
         return _schedule_annotation(hint.name, arguments, keywords)
 
     return annotate
