@@ -15,6 +15,9 @@ from tests.test_gluon import close, reason, specialised
 from tile2triton import CompiledKernel, compile_check, transpile
 from tile2triton.simulation.check import broken_protocols
 
+# What they compute asks nothing of Triton's version.
+pytestmark = pytest.mark.slow
+
 TARGET = "cuda:90"
 FP8 = torch.float8_e4m3fn
 LARGE = {"M": 8192, "N": 8192, "K": 8192, "block_N": 256, "num_stages": 4, "transpose_B": True}
@@ -44,9 +47,6 @@ CASES = [
 def test_products(
     M: int, N: int, K: int, consumers: int, stages: int, programs: int, parts: int, is_eager: bool
 ) -> None:
-
-# What they compute asks nothing of Triton's version.
-pytestmark = pytest.mark.slow
     """More tiles than programs and fewer; loops of one turn and of more than there are slots."""
     sizes = {"M": M, "N": N, "K": K, "block_K": 32, "num_stages": stages}
     kernel = product(consumers, parts, programs, **sizes)
