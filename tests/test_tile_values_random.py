@@ -18,9 +18,6 @@ HEAD = """
 import tile2triton
 import tile2triton.language as T
 
-# What they compute asks nothing of Triton's version.
-pytestmark = pytest.mark.slow
-
 
 def halves(x):
     return 0.5 * x - T.sigmoid(x)
@@ -182,6 +179,7 @@ def in_numpy(body: str, arrays: list[np.ndarray]) -> list[np.ndarray]:
     return [names["x"], names["y"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_a_program_means_what_it_means_to_numpy(seed: int, tmp_path: Path, device: str) -> None:
     body = Writer(seed).program()
