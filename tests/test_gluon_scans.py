@@ -97,6 +97,20 @@ def test_consumers_share_what_their_heads_have_in_common() -> None:
 
 
 @pytest.mark.compile
+def test_more_than_four_warps_meet_behind_products() -> None:
+    """Each four wait for their own part; slots and factors in memory are there for all."""
+    kernel = transpile(
+        linear_attention.scheduled(specialised(1)), *heads(256), threads=256, target=TARGET
+    )
+    lines = kernel.triton_source.splitlines()
+    waits = [at for at, line in enumerate(lines) if "= warpgroup_mma_wait(" in line]
+    assert len(waits) == 3 and all(lines[at + 1].strip() == "sync_warps()" for at in waits)
+    (report,) = compile_check.check_all([(kernel.triton_source, kernel.lowered_facts, TARGET)])
+    assert report.problem is None and report.spills == 0
+    assert "sync_warps" not in kernel_of("linear")[0].triton_source
+
+
+@pytest.mark.compile
 @pytest.mark.parametrize("case", ["retention", "state", "scan"])
 def test_scans_compile(case: str) -> None:
     kernel, _ = kernel_of(case)

@@ -311,3 +311,121 @@ def types(A):
 
 def test_types_are_those_of_the_elements():
     assert types.compile().triton_source
+
+
+def add_to(total, part):
+    """A function of Python, which kernels call as it is."""
+    total += part
+
+
+def test_stores_reach_tiles_in_lists_and_in_functions() -> None:
+    @tile2triton.kernel
+    def sums(A: T.Tensor((13,), "float32")):
+        D = T.empty((3, 13), "float32")
+        with T.Kernel(1, threads=64):
+            x = T.copy(A[:])
+            totals = [T.zeros((13,)), T.zeros((13,))]
+            third = T.zeros((13,))
+            for n in T.serial(3):
+                totals[0] += x
+                totals[1] += x * 2.0
+                add_to(third, x * (n + 1))
+            D[0, :] = totals[0]
+            D[1, :] = totals[1]
+            D[2, :] = third
+        return D
+
+    a = torch.randn(13)
+    assert torch.allclose(sums(a), torch.stack([3 * a, 6 * a, 6 * a]), rtol=1e-5)
+
+
+def test_what_python_keeps_does_not_change_in_a_loop() -> None:
+    @tile2triton.kernel
+    def counted(A: T.Tensor((13,), "float32")):
+        D = T.empty((13,), "float32")
+        with T.Kernel(1, threads=64):
+            x = T.copy(A[:])
+            count = [0]
+            for _ in T.serial(3):
+                count[0] += 1
+            D[:] = x * count[0]
+        return D
+
+    with pytest.raises(tile2triton.Error, match="T2T121"):
+        tile2triton.transpile(counted)
+
+    @tile2triton.kernel
+    def kept(A: T.Tensor((13,), "float32")):
+        D = T.empty((13,), "float32")
+        with T.Kernel(1, threads=64):
+            x = T.copy(A[:])
+            values = [x * 1.0]
+            for _ in T.serial(3):
+                values.append(x + 1.0)
+            D[:] = values[-1]
+        return D
+
+    with pytest.raises(tile2triton.Error, match="its loop or branch ended"):
+        tile2triton.transpile(kept)
+
+
+def test_parts_of_parts_count_from_where_they_begin_and_end() -> None:
+    @tile2triton.kernel
+    def parts(A: T.Tensor((12, 10), "float32")):
+        D = T.empty((3, 10), "float32")
+        F = T.empty((12, 10), "float32")
+        G = T.empty((4, 12), "float32")
+        with T.Kernel(1, threads=64):
+            x = T.copy(A[:, :])
+            p = x[0:6, :]
+            D[0, :] = p[-1, :] * 1.0
+            D[1:3, :] = p[-3:-1, :] * 1.0
+            column = x[:, 3]
+            G[:, :] = column[None, :] + T.zeros((4, 1))
+            q = x[4:10, :]
+            q[-1, :] = 0.0
+            F[:, :] = x
+        return D, F, G
+
+    a = torch.randn(12, 10)
+    d, f, g = parts(a)
+    assert torch.equal(d, torch.stack([a[5], a[3], a[4]]))
+    assert torch.equal(g, a[:, 3].expand(4, 12))
+    a[9] = 0
+    assert torch.equal(f, a)
+
+    @tile2triton.kernel
+    def outside(A: T.Tensor((12, 10), "float32")):
+        D = T.empty((10,), "float32")
+        with T.Kernel(1, threads=64):
+            x = T.copy(A[:, :])
+            D[:] = x[0:6, :][8, :] * 1.0
+        return D
+
+    with pytest.raises(tile2triton.Error, match="8 is outside of a part with an extent of 6"):
+        tile2triton.transpile(outside)
+
+
+def test_literals_count_as_in_loops_over_elements() -> None:
+    """Named or not, a number beside a narrower integer or a truth makes it an int32."""
+
+    @tile2triton.kernel
+    def signs(A: T.Tensor((16,), "float32"), B: T.Tensor((16,), "int8")):
+        D = T.empty((3, 16), "int32")
+        E = T.empty((2, 16), "float32")
+        with T.Kernel(1, threads=64):
+            a, b = T.copy(A[:]), T.copy(B[:])
+            D[0, :] = (a > 0) * 2 - 1
+            D[1, :] = b + 128
+            D[2, :] = T.where(b > 0, b, 1000)
+            E[0, :] = (b * 100) * 0.5
+            named = b * 100
+            E[1, :] = named * 0.5
+        return D, E
+
+    a, b = torch.randn(16), torch.randint(-100, 100, (16,)).to(torch.int8)
+    d, e = signs(a, b)
+    wide = b.to(torch.int32)
+    where = torch.where(wide > 0, wide, 1000)
+    assert torch.equal(d, torch.stack([(a > 0) * 2 - 1, wide + 128, where]).to(torch.int32))
+    assert torch.equal(e, torch.stack([wide * 50.0, wide * 50.0]))

@@ -5,7 +5,7 @@ from collections.abc import Set
 from dataclasses import dataclass
 
 from rewrites.gluon.errors import UnsuitedError
-from rewrites.gluon.flights import Flights, waited
+from rewrites.gluon.flights import Flights
 from rewrites.gluon.layouts import ANY, every, in_gluon
 from rewrites.gluon.parts import Parts
 from rewrites.gluon.products import Products
@@ -65,6 +65,7 @@ class Consumer:
         made += self.block(self.body[first : last + 1])
         made += self.sites.passed(self.chain, is_first=False)
         made += self.block(self.body[last + 1 :])
+        made += self.flights.drained(self.body[-1])
         return made
 
     def ahead(self, before: list[ast.stmt], behind: list[ast.stmt]) -> list[ast.stmt]:
@@ -112,7 +113,7 @@ class Consumer:
                     assert isinstance(value, ast.Call)
                     return self.product(target, value, statement)
                 made = self.arrived(reads(statement), statement)
-                made += self.flights.finished(reads(statement), statement)
+                made += self.flights.finished({target, *reads(statement)}, statement)
                 known = self.layouts.known.get(target)
                 copy = ast.Assign([name(target)], self.layouts.placed(value, known))
                 made += self.chain.paired(statement, copy, name(self.sites.part))
@@ -152,14 +153,14 @@ class Consumer:
         if self._may_run_on(body):
             (flight,) = self.flights.flying
             self.flights.flying = []
-            inside += waited(1, [flight.sum])
+            inside += self.flights.waited(1, [flight.sum])
             start, stop = (ast.Constant(0), *header.args)[-2:]
             for tile in flight.tiles:
                 later = expr("k > start", k=copy_tree(target), start=copy_tree(start))
                 any_turn = expr("stop > start", stop=copy_tree(stop), start=copy_tree(start))
                 inside += self.sites.returned(tile, 2, later)
                 behind += self.sites.returned(tile, 1, any_turn)
-            behind = [*waited(0, [flight.sum]), *behind]
+            behind = [*self.flights.waited(0, [flight.sum]), *behind]
         inside += self.flights.drained(statement)
         loop = ast.For(copy_tree(target), header, inside, [])
         return [place(one, statement) for one in (*made, loop, *behind)]

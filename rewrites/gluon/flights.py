@@ -57,22 +57,28 @@ class Flights:
         done, self.flying = self.flying[:count], self.flying[count:]
         sums = list(dict.fromkeys(flight.sum for flight in done))
         registers = [one for flight in done for one in flight.registers]
-        made = waited(len(self.flying), sums, registers)
+        made = self.waited(len(self.flying), sums, registers)
         for flight in done:
             for tile in flight.tiles:
                 made += stmts(f"mbarrier.arrive({self.sites.empty(tile)}, count=1)")
         return [place(one, statement) for one in made]
 
+    def waited(
+        self, pending: int, sums: list[str], registers: Sequence[str] = ()
+    ) -> list[ast.stmt]:
+        """Let so many products stay in flight; others have read what they read from registers.
 
-def waited(pending: int, sums: list[str], registers: Sequence[str] = ()) -> list[ast.stmt]:
-    """Let so many products stay in flight; others have read what they read from registers."""
-    targets = [*sums, *(f"_{one}" for one in registers)]
-    made = expr(
-        "warpgroup_mma_wait(pending, deps=depended)",
-        pending=ast.Constant(pending),
-        depended=ast.List([name(one) for one in (*sums, *registers)], ast.Load()),
-    )
-    target: ast.expr = name(targets[0])
-    if len(targets) > 1:
-        target = ast.Tuple([name(one) for one in targets], ast.Store())
-    return [ast.Assign([target], made)]
+        Each four warps wait for their own part of a product. Where there are more, memory may be
+        written again only when all of them have.
+        """
+        targets = [*sums, *(f"_{one}" for one in registers)]
+        made = expr(
+            "warpgroup_mma_wait(pending, deps=depended)",
+            pending=ast.Constant(pending),
+            depended=ast.List([name(one) for one in (*sums, *registers)], ast.Load()),
+        )
+        target: ast.expr = name(targets[0])
+        if len(targets) > 1:
+            target = ast.Tuple([name(one) for one in targets], ast.Store())
+        together = stmts("sync_warps()") if self.sites.parts.warps > 4 else []
+        return [ast.Assign([target], made), *together]

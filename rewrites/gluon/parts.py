@@ -22,7 +22,7 @@ from rewrites.tree import names_in, walk
 
 # The names of an emitted module.
 MODULE = set(
-    "gluon gl mbarrier tma load_tile store_tile fence_async_shared warpgroup_mma "
+    "gluon gl mbarrier tma sync_warps load_tile store_tile fence_async_shared warpgroup_mma "
     "warpgroup_mma_wait swizzle2d".split()
 )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rewrites.facts import Facts, Launch
 from rewrites.gluon.errors import UnsuitedError
+from rewrites.gluon.layouts import every
 from rewrites.gluon.pairs import in_kernel
 from rewrites.gluon.parts import Parts
 from rewrites.gluon.ranges import Chain
@@ -41,7 +42,9 @@ class Persistent:
             "range(gl.program_id(0), total, gl.num_programs(0))", total=_product(self.extents)
         )
         read = "tma.store_wait(0)"
-        is_storing = any(ast.unparse(one) == read for one in inside)
+        is_storing = any(
+            isinstance(one, ast.Expr) and ast.unparse(one) == read for one in every(inside)
+        )
         behind = stmts(read) if is_storing else []
         return [*ahead, ast.For(name(self.tile), header, inside, []), *behind]
 

@@ -93,6 +93,8 @@ def _versions(tree: ast.Module) -> list[ast.stmt]:
     ):
         if ours in used:
             made += stmts(f"{ours} = getattr(tma, {new!r}, None) or tma.{old}")
+    if "sync_warps" in used:
+        made += stmts("sync_warps = getattr(gl, 'barrier', None) or gl.thread_barrier")
     if made:
         made.insert(0, Comment("Their names in Triton 3.6 are others than later."))
     if "warp_stage" in used:
@@ -134,7 +136,11 @@ def _imports(body: list[ast.stmt]) -> list[ast.stmt]:
 def _constants(facts: Facts, readers: list[ast.stmt]) -> list[ast.stmt]:
     """The named constants that the launcher passes on or computes with."""
     used = set().union(*(names_in(reader) for reader in readers))
-    comment = Comment("The constants of the kernels; tile sizes may be tuned here.")
+    said = "tile sizes may be tuned here"
+    if any(launch.language == "gluon" for launch in facts.launches):
+        # What consumers share was proved for these.
+        said = "what is shared was proved for these"
+    comment = Comment(f"The constants of the kernels; {said}.")
     result: list[ast.stmt] = [comment]
     for key, value in facts.constants.items():
         if key in used:

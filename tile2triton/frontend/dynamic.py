@@ -11,7 +11,7 @@ from tile2triton.frontend.dead import Dead
 from tile2triton.frontend.dtypes import DType
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.positions import here
-from tile2triton.frontend.statics import is_number_of_a_library
+from tile2triton.frontend.statics import is_number_of_a_library, plain
 from tile2triton.frontend.trees import tree_of
 
 
@@ -229,12 +229,17 @@ def _refuse_no_scalar(value: Any) -> None:
 
 
 def dtype_of(value: Any) -> str | None:
-    """The element type of a scalar where it is known; numbers count as int32 and float32."""
+    """The element type of a scalar where it is known; numbers count as int32 and float32.
+
+    What is too large for int32 counts as int64.
+    """
     if isinstance(value, Dynamic):
         return value._dtype
     if isinstance(value, bool):
         return "bool"
-    return "float32" if isinstance(value, float) else "int32" if isinstance(value, int) else None
+    if isinstance(value, int):
+        return "int32" if -(2**31) <= plain(value) < 2**31 else "int64"
+    return "float32" if isinstance(value, float) else None
 
 
 def promoted_type(values: Sequence[Any]) -> str | None:
@@ -252,8 +257,4 @@ def _promoted(left: Any, right: Any) -> str | None:
     a, b = dtype_of(left), dtype_of(right)
     if a is None or b is None:
         return None
-    for value, own, other in ((left, a, b), (right, b, a)):
-        # An integer literal takes the type of what it stands beside.
-        if isinstance(value, int) and own == "int32" and dtypes.is_integer(other):
-            return other
     return dtypes.promoted(a, b)

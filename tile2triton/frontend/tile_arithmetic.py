@@ -63,3 +63,25 @@ class TileArithmetic:
         from tile2triton.frontend.operators import call
 
         return call("cast", (self, dtype), {})
+
+
+def _stored(operation: str) -> Callable[..., Any]:
+    def store(self: Any, value: Any) -> Any:
+        from tile2triton.frontend.tile_stores import update
+        from tile2triton.frontend.tile_values import is_tile
+
+        if not is_tile(self):
+            return NotImplemented
+        update(self, operation, value)
+        return self
+
+    return store
+
+
+class TileStores:
+    """`x += value` and its kind store to a tile, also in functions of Python that kernels call."""
+
+    __iadd__, __isub__, __imul__ = _stored("Add"), _stored("Sub"), _stored("Mult")
+    __itruediv__, __ifloordiv__, __imod__ = _stored("Div"), _stored("FloorDiv"), _stored("Mod")
+    __ilshift__, __irshift__ = _stored("LShift"), _stored("RShift")
+    __iand__, __ior__, __ixor__ = _stored("BitAnd"), _stored("BitOr"), _stored("BitXor")

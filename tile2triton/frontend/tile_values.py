@@ -43,6 +43,7 @@ class TileValue(Whole, TileArithmetic):
         # When and where it was written down.
         self.made_at = builder.count
         self.loops = [block for block in builder.blocks if block.kind == "loop"]
+        self.blocks = [block for block in builder.blocks if block.kind in ("loop", "branch")]
 
     def element(self, indices: Indices) -> Any:
         """The scalar at these indices."""
@@ -86,6 +87,8 @@ class TileValue(Whole, TileArithmetic):
             if builder.stored.get(name, -1) > self.made_at:
                 return f"`{name}` was stored to"
         loops = (block for block in builder.blocks if block.kind == "loop")
+        if any(all(one is not other for other in builder.blocks) for one in self.blocks):
+            return "its loop or branch ended"
         has_entered = any(all(one is not other for other in self.loops) for one in loops)
         if has_entered and not self.is_fixed:
             return "a loop began"

@@ -196,8 +196,19 @@ class Tracer(Expressions):
         """`base[index] += value`."""
         if isinstance(base, (Buffer, Element)):
             update_part(self.builder, base[index], operation, value)
-        else:
-            base[index] = combined(base[index], operation, value)
+            return
+        old = base[index]
+        if isinstance(old, (Buffer, TilePart)) and is_tile(old):
+            update(old, operation, value)
+            return
+        if any(block.kind in ("loop", "parallel", "branch") for block in self.builder.blocks):
+            raise failure(
+                "T2T121",
+                f"what Python keeps at {index!r} is recorded once, and would not change while the "
+                "kernel runs",
+                hint="keep a tile or a variable there: T.copy(x), or T.alloc_var(dtype, init=...)",
+            )
+        base[index] = combined(old, operation, value)
 
     def set_attribute(self, owner: Any, attribute: str, value: Any) -> None:
         """`owner.attribute = value`: an object that lives while the kernel is traced."""

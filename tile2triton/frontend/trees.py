@@ -111,29 +111,53 @@ def is_complete(index: tuple[Any, ...], rank: int) -> bool:
     return len(index) == rank and not any(isinstance(item, slice) or item is ... for item in index)
 
 
-def inner_index(outer: tuple[Any, ...], inner: tuple[Any, ...], rank: int) -> tuple[Any, ...]:
-    """The index of the whole buffer that `buffer[outer][inner]` means."""
-    outer = without_ellipsis(outer, rank)
-    outer += (slice(None),) * (rank - len(outer))
+def inner_index(
+    outer: tuple[Any, ...], inner: tuple[Any, ...], shape: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """The index of the whole buffer of this shape that `buffer[outer][inner]` means."""
+    outer = without_ellipsis(outer, len(shape))
+    outer += (slice(None),) * (len(shape) - len(outer))
     waiting = list(without_ellipsis(inner, sum(isinstance(item, slice) for item in outer)))
     result: list[Any] = []
-    for item in outer:
+    for item, extent in zip(outer, shape, strict=True):
         if not isinstance(item, slice) or not waiting:
             result.append(item)
             continue
-        start = item.start
         chosen = waiting.pop(0)
         if isinstance(chosen, slice):
-            lower = start if chosen.start is None else _moved(chosen.start, start)
-            upper = item.stop if chosen.stop is None else _moved(chosen.stop, start)
+            lower = item.start if chosen.start is None else _moved(chosen.start, item, extent)
+            upper = item.stop if chosen.stop is None else _moved(chosen.stop, item, extent)
             result.append(slice(lower, upper, chosen.step))
         else:
-            result.append(_moved(chosen, start))
+            result.append(_moved(chosen, item, extent, is_element=True))
     return (*result, *waiting)
 
 
-def _moved(index: Any, start: Any) -> Any:
-    return index if start is None else start + index
+def _moved(index: Any, part: slice, extent: Any, is_element: bool = False) -> Any:
+    """Where an index of a part stands in the whole; one that is negative counts from its end."""
+    if part.start is None and part.stop is None:
+        return index
+    start = _from_end(0 if part.start is None else part.start, extent)
+    stop = _from_end(extent if part.stop is None else part.stop, extent)
+    is_negative = isinstance(index, int) and not isinstance(index, bool) and plain(index) < 0
+    if all(isinstance(one, int) for one in (index, start, stop)):
+        count, own = plain(stop) - plain(start), plain(index)
+        if not (-count <= own < count or (own == count and not is_element)):
+            raise failure(
+                "T2T323",
+                f"{own} is outside of a part with an extent of {count}",
+                hint=f"indices of a part count from where it begins: stay from 0 to {count - 1}",
+            )
+    if is_negative:
+        return stop - -plain(index)
+    return index if isinstance(start, int) and plain(start) == 0 else start + index
+
+
+def _from_end(bound: Any, extent: Any) -> Any:
+    """A constant that counts from the end is `extent - n`."""
+    if isinstance(bound, int) and not isinstance(bound, bool) and plain(bound) < 0:
+        return extent - -plain(bound)
+    return bound
 
 
 def without_ellipsis(index: tuple[Any, ...], rank: int) -> tuple[Any, ...]:
@@ -163,7 +187,7 @@ def _one(item: Any, extent: Any, element: Element) -> ast.expr:
 def _bound(value: Any, extent: Any, element: Element) -> ast.expr:
     """A constant that counts from the end is written as `extent - n`."""
     if isinstance(value, int) and not isinstance(value, bool) and value < 0:
-        return tree_of(extent - -plain(value))
+        return tree_of(_from_end(value, extent))
     if isinstance(value, float):
         raise failure(
             "T2T142",

@@ -12,7 +12,7 @@ from tile2triton.frontend.dynamic import Dynamic, Whole
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.naming import Naming
 from tile2triton.frontend.positions import here
-from tile2triton.frontend.tile_arithmetic import TileArithmetic, computed_with
+from tile2triton.frontend.tile_arithmetic import TileArithmetic, TileStores, computed_with
 from tile2triton.frontend.trees import index_trees, inner_index, is_complete
 
 
@@ -64,7 +64,7 @@ class Pending(Dynamic):
         return ast.Name(self.naming.settled(), ast.Load())
 
 
-class Buffer(Whole, TileArithmetic):
+class Buffer(Whole, TileStores, TileArithmetic):
     """A global tensor or a tile: indexing it gives an element or a region of it."""
 
     def __init__(
@@ -184,14 +184,14 @@ class Element(Dynamic):
     def __getitem__(self, index: Any) -> Element:
         further = index if isinstance(index, tuple) else (index,)
         if any(isinstance(item, slice) or item is ... for item in self.index):
-            return self.buffer[inner_index(self.index, further, self.buffer.ndim)]
+            return self.buffer[inner_index(self.index, further, self.buffer.shape)]
         return self.buffer[self.index + further]
 
     def __repr__(self) -> str:
         return ast.unparse(self.region)
 
 
-class TilePart(Whole, TileArithmetic, Element):
+class TilePart(Whole, TileStores, TileArithmetic, Element):
     """A part of a tile: the region where an operator takes one, and an operand of arithmetic."""
 
     @property
@@ -219,7 +219,10 @@ class TilePart(Whole, TileArithmetic, Element):
     def __getitem__(self, index: Any) -> Any:
         from tile2triton.frontend.tile_values import as_value
 
-        return as_value(self)[index] if self.is_view else super().__getitem__(index)
+        items = index if isinstance(index, tuple) else (index,)
+        # Dimensions that are added make it a value.
+        is_value = self.is_view or any(item is None for item in items)
+        return as_value(self)[index] if is_value else super().__getitem__(index)
 
     __hash__ = Element.__hash__
 

@@ -151,6 +151,8 @@ def _scope(
         def run(function: Callable[..., None], given: Sequence[Any]) -> None:
             function(*given)
             stores.require_read()
+            if flying().products:
+                raise ProtocolError("a partition ends with a product in flight")
 
         partitions.extend(functools.partial(run, f, a) for f, a in calls)
 
@@ -222,6 +224,7 @@ def _scope(
         "load_tile": load,
         "store_tile": stores.begin,
         "fence_async_shared": lambda: None,
+        "sync_warps": lambda: None,
         "warpgroup_mma": lambda *a, **k: flying().issue(*a, **k),
         "warpgroup_mma_wait": lambda *a, **k: flying().wait(*a, **k),
         "swizzle2d": swizzle2d,
