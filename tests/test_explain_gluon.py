@@ -13,6 +13,7 @@ from tests.kernels.gemm import gemm
 from tests.test_gluon_scans import kernel_of
 from tile2triton import CompiledKernel, Schedule, compile_check, transpile
 from tile2triton.cli import main
+from tile2triton.explaining.machine_text import lines_of_origin
 from tile2triton.explaining.printed import lines_of
 from tile2triton.explaining.report import Explained, explained
 from tile2triton.explaining.specialized import Memory, Specialized
@@ -183,3 +184,14 @@ def test_what_stays_in_triton_says_why() -> None:
     lines = "\n".join(lines_of(one))
     assert "partitions of warps" not in lines
     assert "not applied: `twice_kernel`: a loop loads a tile twice in a turn" in lines
+
+
+def test_kernels_from_the_cache_may_be_of_another_module() -> None:
+    """Triton keeps a kernel under its own text; what stands around it gives its file the name."""
+    text = '.file 1 "/a" "attention_0123456789abcdef.py"\n.loc 1 7 0\nadd.s32 a, b, c;\n'
+    for name, wanted in (
+        ("/b/attention_fedcba9876543210.py", 7),
+        ("/b/attention.py", 7),
+        ("/b/gemm_0123456789abcdef.py", 0),
+    ):
+        assert list(lines_of_origin(text, name))[-1] == (wanted or 0)

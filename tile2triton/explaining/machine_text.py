@@ -4,6 +4,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
+from tile2triton.ttgir_text.locations import module_name
+
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"(?:\s+"([^"]*)")?')
 _PLACE = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)\s+\d+(?:.*?inlined_at (\d+) (\d+))?")
 _SECTION = re.compile(r"^\s*\.(section|text|amdgpu_metadata)\b")
@@ -78,12 +80,12 @@ def _number(text: str) -> str:
 
 def lines_of_origin(text: str, path: str) -> Iterator[int]:
     """For each line of assembly the line of the file `path` that it is of, 0 for others."""
-    name = path.rpartition("/")[2]
+    name = module_name(path)
     numbers: set[str] = set()
     for line in text.splitlines():
         # NVIDIA's files stand at the end, and its lines name them before.
         file = _FILE.match(line)
-        if file and (file[3] or file[2]).rpartition("/")[2] == name:
+        if file and module_name(file[3] or file[2]) == name:
             numbers.add(file[1])
     at = 0
     # Triton 3.9 places the lines of inline assembly below each other, and only the first is right.
@@ -101,7 +103,7 @@ def lines_of_origin(text: str, path: str) -> Iterator[int]:
             at = int(place[2])
         elif place[3] in numbers:
             at = int(place[4])
-        elif caller and caller[1] == name:
+        elif caller and module_name(caller[1]) == name:
             at = int(caller[2])
         else:
             at = 0

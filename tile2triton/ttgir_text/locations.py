@@ -11,6 +11,17 @@ _NAMED = re.compile(r'"[^"]*"\((.*)\)$')
 _PLACE = re.compile(r'"([^"]*)":(\d+):\d+$')
 _KERNEL = re.compile(r'^#loc = loc\("([^"]*)":\d+:\d+\)$', re.MULTILINE)
 _CALLED = re.compile(r"callsite\((#loc\d*) at (#loc\d*)\)$")
+# What tells emitted modules of one name apart.
+_DIGEST = re.compile(r"(_[0-9a-f]{16})?\.py$")
+
+
+def module_name(path: str) -> str:
+    """The name of an emitted module's file, without what its text gives it.
+
+    Triton keeps a compiled kernel under its own text and line, and may give back one that was
+    compiled from a module with other text around it.
+    """
+    return _DIGEST.sub("", path.rpartition("/")[2])
 
 
 def without_location(line: str) -> tuple[str, str]:
@@ -57,7 +68,7 @@ class Locations:
 
     def _line(self, meaning: str, path: str) -> int:
         if match := _PLACE.match(meaning):
-            return int(match[2]) if match[1] == path else 0
+            return int(match[2]) if module_name(match[1]) == module_name(path) else 0
         if match := _CALLED.match(meaning):
             return self.line(match[1], path) or self.line(match[2], path)
         if match := _NAMED.match(meaning):
