@@ -36,15 +36,21 @@ def inputs() -> tuple[torch.Tensor, torch.Tensor]:
     return torch.randn(M, K, dtype=torch.float16), torch.randn(K, N, dtype=torch.float16)
 
 
+def product_of(program: str, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """What a program makes of A and B, in float64."""
+    wanted = a.double() @ b.double()
+    if program == "with_erf":
+        return torch.erf(wanted)
+    if program == "copied":
+        return wanted + a.double().reshape(M, -1, 64).sum(1).repeat(1, N // 64)
+    return wanted
+
+
 @pytest.mark.parametrize("is_eager", [True, False])
 @pytest.mark.parametrize("program", ["names_of_gluon", "backwards", "with_erf", "copied"])
 def test_products(program: str, is_eager: bool) -> None:
     a, b = inputs()
-    wanted = a.double() @ b.double()
-    if program == "with_erf":
-        wanted = torch.erf(wanted)
-    if program == "copied":
-        wanted = wanted + a.double().reshape(M, -1, 64).sum(1).repeat(1, N // 64)
+    wanted = product_of(program, a, b)
     assert close(simulated.run(made(getattr(programs, program)), a, b, is_eager=is_eager), wanted)
 
 
@@ -237,6 +243,20 @@ def test_causal_attention_of_other_lengths(queries: int, keys: int, is_eager: bo
     assert close(found.nan_to_num(), plain.double().nan_to_num())
 
 
+def derivatives(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, do: torch.Tensor, is_causal: bool
+) -> tuple[tuple[torch.Tensor, ...], torch.Tensor, torch.Tensor]:
+    """dQ, dK and dV; O; and the log-sum-exp of each row, which kernels take in float32."""
+    wide = [one.double().requires_grad_() for one in (q, k, v)]
+    scores = wide[0] @ wide[1].mT * q.shape[-1] ** -0.5
+    if is_causal:
+        unseen = torch.ones_like(scores[0, 0], dtype=torch.bool).triu(1)
+        scores = scores.masked_fill(unseen, float("-inf"))
+    o = scores.softmax(-1) @ wide[2]
+    made = torch.autograd.grad(o, wide, do.double())
+    return made, o.detach(), scores.logsumexp(-1).float().detach()
+
+
 @pytest.mark.parametrize("is_eager", [True, False])
 @pytest.mark.parametrize(
     ("seq_len", "is_causal"), [(256, False), (256, True), (200, True), (72, False), (330, True)]
@@ -244,20 +264,14 @@ def test_causal_attention_of_other_lengths(queries: int, keys: int, is_eager: bo
 def test_derivatives_of_attention(seq_len: int, is_causal: bool, is_eager: bool) -> None:
     """Four products a turn, of which two and two read one tile."""
     q, k, v, do = (torch.randn(1, 2, seq_len, 32, dtype=torch.float16) for _ in range(4))
-    wide = [one.double().requires_grad_() for one in (q, k, v)]
-    scores = wide[0] @ wide[1].mT * 32**-0.5
-    if is_causal:
-        scores = scores.masked_fill(torch.ones(seq_len, seq_len).triu(1).bool(), float("-inf"))
-    o = scores.softmax(-1) @ wide[2]
-    wanted = torch.autograd.grad(o, wide, do.double())
+    wanted, o, lse = derivatives(q, k, v, do, is_causal)
     options = {"dim": 32, "block_M": 64, "block_N": 64, "threads": 128, "is_causal": is_causal}
     kernel = transpile(
         attention_backward.scheduled(specialised()),
         **{"batch": 1, "heads": 2, "seq_len": seq_len, "target": TARGET, **options},
     )
-    given = {"Q": q, "K": k, "V": v, "dO": do}
-    rows = scores.logsumexp(-1), (o * do.double()).sum(-1)
-    given |= {one: row.detach().float() for one, row in zip(("lse", "delta"), rows, strict=True)}
+    given = {"Q": q, "K": k, "V": v, "dO": do, "lse": lse}
+    given["delta"] = (o * do.double()).sum(-1).float()
     found = {
         **simulated.launched(kernel, "attention_backward_kernel_2", given, is_eager),
         **simulated.launched(kernel, "attention_backward_kernel_3", given, is_eager),
@@ -274,11 +288,7 @@ def test_products_on_cuda(program: str) -> None:
     call = transpile(getattr(programs, program))
     assert "gluon.jit" in call.triton_source
     found = call(a, b)
-    wanted = a.double() @ b.double()
-    if program == "with_erf":
-        wanted = torch.erf(wanted)
-    if program == "copied":
-        wanted = wanted + a.double().reshape(M, -1, 64).sum(1).repeat(1, N // 64)
+    wanted = product_of(program, a, b)
     assert close(found.double(), wanted)
     assert all(torch.equal(found, call(a, b)) for _ in range(100))
 
@@ -309,17 +319,10 @@ def test_tables_on_cuda() -> None:
 def test_derivatives_of_attention_on_cuda(seq_len: int, is_causal: bool) -> None:
     shape = (2, 3, seq_len, 64)
     q, k, v, do = (torch.randn(shape, dtype=torch.float16, device="cuda") for _ in range(4))
-    wide = [one.double().requires_grad_() for one in (q, k, v)]
-    scores = wide[0] @ wide[1].mT * 64**-0.5
-    if is_causal:
-        unseen = torch.ones(seq_len, seq_len, device="cuda").triu(1).bool()
-        scores = scores.masked_fill(unseen, float("-inf"))
-    o = scores.softmax(-1) @ wide[2]
-    wanted = torch.autograd.grad(o, wide, do.double())
-    lse = scores.logsumexp(-1).float().detach()
+    wanted, o, lse = derivatives(q, k, v, do, is_causal)
     options = {"dim": 64, "block_M": 64, "block_N": 64, "threads": 128, "is_causal": is_causal}
     kernel = attention_backward.scheduled(specialised())
-    inputs = (q, k, v, o.half().detach(), do, lse)
+    inputs = (q, k, v, o.half(), do, lse)
     call = transpile(kernel, *inputs, **options)
     assert call.triton_source.count("gl.warp_specialize(") == 2
     found = call(*inputs)

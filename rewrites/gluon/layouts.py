@@ -10,7 +10,7 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 from rewrites.gluon.errors import UnsuitedError
-from rewrites.gluon.rings import factors_of, is_dot
+from rewrites.gluon.rings import factors_of, is_dot, products_of
 from rewrites.quote import copy_tree, expr, literal, name
 from rewrites.tree import names_in
 
@@ -80,18 +80,13 @@ class Layouts:
         for _ in range(2):
             for one in free:
                 self._learn(one)
-        for one in assignments:
-            match one:
-                case ast.Assign(targets=[ast.Name(id=target)], value=ast.Call() as call) if is_dot(
-                    call
-                ):
-                    layout = self.products[target]
-                    for at, (factor, is_turned) in enumerate(factors_of(call)):
-                        if self.known.get(factor) == ANY and factor not in self.loaded:
-                            # What wgmma reads from memory may have any layout on its way there.
-                            in_memory = at or is_turned
-                            base = layout if in_memory else self.factors[layout]
-                            self.known[factor] = Layout(base)
+        for target, call in products_of([*assignments]):
+            layout = self.products[target]
+            for at, (factor, is_turned) in enumerate(factors_of(call)):
+                if self.known.get(factor) == ANY and factor not in self.loaded:
+                    # What wgmma reads from memory may have any layout on its way there.
+                    in_memory = at or is_turned
+                    self.known[factor] = Layout(layout if in_memory else self.factors[layout])
         for one in reversed(free):
             self._learn(one)
 

@@ -9,7 +9,7 @@ from rewrites.environment import environment_of
 from rewrites.gluon.errors import UnsuitedError
 from rewrites.gluon.layouts import every
 from rewrites.gluon.parts import Parts
-from rewrites.gluon.rings import factors_of, is_dot, reads
+from rewrites.gluon.rings import factors_of, products_of, reads
 from rewrites.ranges import range_of
 from rewrites.tree import names_in, walk
 
@@ -61,12 +61,10 @@ def _stored(parts: Parts) -> set[str]:
 
 def _in_memory(parts: Parts) -> Iterator[str]:
     """The factors that are computed, and that wgmma reads from shared memory."""
-    for statement in every(parts.consumed):
-        match statement:
-            case ast.Assign(value=ast.Call() as call) if is_dot(call):
-                for at, (one, is_turned) in enumerate(factors_of(call)):
-                    if (at or is_turned) and not parts.is_loaded(one):
-                        yield one
+    for _, call in products_of([*every(parts.consumed)]):
+        for at, (one, is_turned) in enumerate(factors_of(call)):
+            if (at or is_turned) and not parts.is_loaded(one):
+                yield one
 
 
 def require_registers(parts: Parts) -> None:
@@ -89,11 +87,9 @@ def _held(parts: Parts) -> set[str]:
     """What registers hold at once: all products, and factors while another product is in flight."""
     found: set[str] = set()
     for statement in every(parts.consumed):
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=target)], value=value) if is_dot(value):
-                found.add(target)
-            case ast.For(body=body):
-                found |= {one for one in _factors(body) if not parts.is_loaded(one)}
+        found |= {target for target, _ in products_of([statement])}
+        if isinstance(statement, ast.For):
+            found |= {one for one in _factors(statement.body) if not parts.is_loaded(one)}
     return found
 
 
@@ -102,12 +98,9 @@ def _factors(body: list[ast.stmt]) -> Iterator[str]:
     unread: set[str] = set()
     for statement in body:
         unread -= reads(statement)
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=target)], value=ast.Call() as call) if is_dot(
-                call
-            ):
-                (first, _), _ = factors_of(call)
-                if unread:
-                    yield first
-                if target not in names_in(call):
-                    unread.add(target)
+        for target, call in products_of([statement]):
+            (first, _), _ = factors_of(call)
+            if unread:
+                yield first
+            if target not in names_in(call):
+                unread.add(target)

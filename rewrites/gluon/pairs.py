@@ -2,7 +2,7 @@
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -12,7 +12,7 @@ from rewrites.gluon.errors import UnsuitedError
 from rewrites.gluon.layouts import dependents, every
 from rewrites.gluon.rings import Load, leading_to, loads_of
 from rewrites.gluon.turns_of_programs import is_shared
-from rewrites.quote import copy_tree
+from rewrites.quote import copy_tree, expr, literal
 from rewrites.ranges import range_of
 from rewrites.tree import names_in
 
@@ -28,6 +28,15 @@ class Pairing:
     axis: int
     extent: ast.expr
     dependent: set[str]
+
+    def shared_out(
+        self, extents: Sequence[ast.expr], consumers: int, module: str
+    ) -> list[ast.expr]:
+        """A grid's extents where consumers share programs; `module` is what has `cdiv` there."""
+        made = list(extents)
+        whole = made[self.axis]
+        made[self.axis] = expr(f"{module}.cdiv(n, c)", n=whole, c=literal(consumers))
+        return made
 
 
 @dataclass(frozen=True)

@@ -60,9 +60,8 @@ def persistent_of(parts: Parts, chain: Chain, launch: Launch, facts: Facts) -> P
         raise UnsuitedError(f"`{min(parts.once)}` is loaded once for each tile of a program")
     grid, extents = list(launch.grid), [in_kernel(one, facts) for one in launch.grid]
     if parts.pairing is not None:
-        axis, count = parts.pairing.axis, literal(parts.consumers)
-        grid[axis] = expr("triton.cdiv(n, c)", n=grid[axis], c=count)
-        extents[axis] = expr("gl.cdiv(n, c)", n=extents[axis], c=copy_tree(count))
+        grid = parts.pairing.shared_out(grid, parts.consumers, "triton")
+        extents = parts.pairing.shared_out(extents, parts.consumers, "gl")
     programs = asked or facts.multiprocessors
     return Persistent(tuple(grid), tuple(extents), programs, parts.names.fresh("tile"))
 

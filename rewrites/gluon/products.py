@@ -9,7 +9,7 @@ from rewrites.gluon.errors import UnsuitedError
 from rewrites.gluon.flights import Flight, Flights
 from rewrites.gluon.layouts import Layout, Layouts, every
 from rewrites.gluon.parts import Parts
-from rewrites.gluon.rings import factors_of, halves_of, is_dot, plain_factor
+from rewrites.gluon.rings import factors_of, halves_of, plain_factor, products_of
 from rewrites.gluon.sites import Sites
 from rewrites.quote import copy_tree, expr, name, stmts
 from rewrites.ranges import range_of
@@ -90,16 +90,14 @@ class Products:
         """The layout's name for each product's variable: one for all of a number of columns."""
         names: dict[str, str] = {}
         by_shape: dict[tuple[int, int], str] = {}
-        for statement in every(self.body):
-            match statement:
-                case ast.Assign(targets=[ast.Name(id=target)], value=value) if is_dot(value):
-                    tile = self.parts.tile(target)
-                    beside = self._beside(target, tile)
-                    shape = tile.shape[1], beside
-                    if shape not in by_shape:
-                        by_shape[shape] = self.parts.names.fresh(f"{target}_layout")
-                    names[target] = by_shape[shape]
-                    self.columns[names[target]] = tile.trees[1], beside
+        for target, _ in products_of([*every(self.body)]):
+            tile = self.parts.tile(target)
+            beside = self._beside(target, tile)
+            shape = tile.shape[1], beside
+            if shape not in by_shape:
+                by_shape[shape] = self.parts.names.fresh(f"{target}_layout")
+            names[target] = by_shape[shape]
+            self.columns[names[target]] = tile.trees[1], beside
         return names
 
     def _beside(self, target: str, tile: Tile) -> int:

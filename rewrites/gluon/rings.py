@@ -124,6 +124,18 @@ def halves_of(statement: ast.stmt) -> tuple[tuple[str, str], ast.expr, list[ast.
     return None
 
 
+def products_of(body: list[ast.stmt]) -> list[tuple[str, ast.Call]]:
+    """The products right in a block, in order, and what their sums are called."""
+    found: list[tuple[str, ast.Call]] = []
+    for one in body:
+        match one:
+            case ast.Assign(targets=[ast.Name(id=target)], value=ast.Call() as call) if is_dot(
+                call
+            ):
+                found.append((target, call))
+    return found
+
+
 def is_product_loop(statement: ast.stmt) -> bool:
     """Whether a loop has products right in its turns."""
     match statement:

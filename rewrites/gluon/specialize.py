@@ -92,11 +92,10 @@ def specialized(
     used = [one for one in [*parameters, stages] if one in read]
     functions.append(_function(kernel.name, used, constants, body))
     grid = list(launch.grid)
-    if parts.pairing is not None:
-        axis = parts.pairing.axis
-        grid[axis] = expr("triton.cdiv(n, c)", n=grid[axis], c=literal(consumers))
     if persistent is not None:
         grid = list(persistent.launched)
+    elif parts.pairing is not None:
+        grid = parts.pairing.shared_out(grid, consumers, "triton")
     made = Launch(
         kernel=launch.kernel,
         grid=tuple(grid),

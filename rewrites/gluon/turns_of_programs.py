@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+from rewrites.gluon.device_division import DeviceDivision, quotient
 from rewrites.gluon.errors import UnsuitedError
 from rewrites.quote import copy_tree
 from rewrites.ranges import range_of
@@ -44,8 +45,8 @@ def bounds_of_programs(
     extents = [range_of(grid[axis], ranges).high for axis in axes]
     if any(one is None for one in extents) or math.prod(one or 0 for one in extents) > MOST:
         raise UnsuitedError("how far its loops go is not known for every program")
-    body: list[ast.stmt] = [_Device().visit(copy_tree(one)) for one in statements]
-    result = ast.Tuple([_Device().visit(copy_tree(one)) for one in bounds], ast.Load())
+    body: list[ast.stmt] = [DeviceDivision().visit(copy_tree(one)) for one in statements]
+    result = ast.Tuple([DeviceDivision().visit(copy_tree(one)) for one in bounds], ast.Load())
     body.append(ast.Assign([ast.Name("_bounds", ast.Store())], result))
     module = ast.fix_missing_locations(ast.Module(body, []))
     code = compile(module, "<bounds>", "exec")
@@ -82,12 +83,6 @@ def is_shared(
     return True
 
 
-def quotient(a: int, b: int) -> int:
-    """Division as the device does it, towards zero."""
-    found = abs(a) // abs(b)
-    return found if (a < 0) == (b < 0) else -found
-
-
 def _language(places: Mapping[int, int]) -> SimpleNamespace:
     return SimpleNamespace(
         program_id=places.__getitem__,
@@ -96,12 +91,3 @@ def _language(places: Mapping[int, int]) -> SimpleNamespace:
         maximum=max,
         where=lambda test, a, b: a if test else b,
     )
-
-
-class _Device(ast.NodeTransformer):
-    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        self.generic_visit(node)
-        function = {ast.FloorDiv: "_quotient", ast.Mod: "_remainder"}.get(type(node.op))
-        if function is None:
-            return node
-        return ast.Call(ast.Name(function, ast.Load()), [node.left, node.right], [])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tile2triton.frontend.extents import length
 from tile2triton.frontend.failures import failure
 from tile2triton.frontend.statics import plain
-from tile2triton.frontend.trees import without_ellipsis
+from tile2triton.frontend.trees import from_end, without_ellipsis
 
 if TYPE_CHECKING:
     from tile2triton.frontend.tile_values import TileValue
@@ -43,7 +43,7 @@ def part_of(whole: Buffer | TileValue, items: tuple[Any, ...]) -> tuple[Shape, I
             places.append(_moved(len(shape), _start(item, extent)))
             shape.append(_length(item, extent))
         else:
-            places.append(_fixed(_from_end(item, extent)))
+            places.append(_fixed(from_end(item, extent)))
     return tuple(shape), lambda at: tuple(place(at) for place in places)
 
 
@@ -66,14 +66,7 @@ def _fixed(index: Any) -> Callable[[tuple[Any, ...]], Any]:
 
 
 def _start(item: slice, extent: Any) -> Any:
-    return 0 if item.start is None else _from_end(item.start, extent)
-
-
-def _from_end(bound: Any, extent: Any) -> Any:
-    """A constant that counts from the end is `extent - n`."""
-    if isinstance(bound, int) and plain(bound) < 0:
-        return extent - -plain(bound)
-    return bound
+    return 0 if item.start is None else from_end(item.start, extent)
 
 
 def _length(item: slice, extent: Any) -> int:
@@ -84,7 +77,7 @@ def _length(item: slice, extent: Any) -> int:
             "a slice with a step is no region",
             hint="leave the step out, or index the elements in a T.Parallel loop",
         )
-    stop = extent if item.stop is None else _from_end(item.stop, extent)
+    stop = extent if item.stop is None else from_end(item.stop, extent)
     found = length(_start(item, extent), stop)
     if found is None or plain(found) < 1:
         raise failure(

@@ -42,7 +42,6 @@ class TileValue(Whole, TileArithmetic):
         builder = require("a whole tile")
         # When and where it was written down.
         self.made_at = builder.count
-        self.loops = [block for block in builder.blocks if block.kind == "loop"]
         self.blocks = [block for block in builder.blocks if block.kind in ("loop", "branch")]
 
     def element(self, indices: Indices) -> Any:
@@ -89,7 +88,7 @@ class TileValue(Whole, TileArithmetic):
         loops = (block for block in builder.blocks if block.kind == "loop")
         if any(all(one is not other for other in builder.blocks) for one in self.blocks):
             return "its loop or branch ended"
-        has_entered = any(all(one is not other for other in self.loops) for one in loops)
+        has_entered = any(all(one is not other for other in self.blocks) for one in loops)
         if has_entered and not self.is_fixed:
             return "a loop began"
         found = (one.changed(self.made_at) for one in self.values)

@@ -137,8 +137,8 @@ def _moved(index: Any, part: slice, extent: Any, is_element: bool = False) -> An
     """Where an index of a part stands in the whole; one that is negative counts from its end."""
     if part.start is None and part.stop is None:
         return index
-    start = _from_end(0 if part.start is None else part.start, extent)
-    stop = _from_end(extent if part.stop is None else part.stop, extent)
+    start = from_end(0 if part.start is None else part.start, extent)
+    stop = from_end(extent if part.stop is None else part.stop, extent)
     is_negative = isinstance(index, int) and not isinstance(index, bool) and plain(index) < 0
     if all(isinstance(one, int) for one in (index, start, stop)):
         count, own = plain(stop) - plain(start), plain(index)
@@ -153,7 +153,7 @@ def _moved(index: Any, part: slice, extent: Any, is_element: bool = False) -> An
     return index if isinstance(start, int) and plain(start) == 0 else start + index
 
 
-def _from_end(bound: Any, extent: Any) -> Any:
+def from_end(bound: Any, extent: Any) -> Any:
     """A constant that counts from the end is `extent - n`."""
     if isinstance(bound, int) and not isinstance(bound, bool) and plain(bound) < 0:
         return extent - -plain(bound)
@@ -187,7 +187,7 @@ def _one(item: Any, extent: Any, element: Element) -> ast.expr:
 def _bound(value: Any, extent: Any, element: Element) -> ast.expr:
     """A constant that counts from the end is written as `extent - n`."""
     if isinstance(value, int) and not isinstance(value, bool) and value < 0:
-        return tree_of(_from_end(value, extent))
+        return tree_of(from_end(value, extent))
     if isinstance(value, float):
         raise failure(
             "T2T142",

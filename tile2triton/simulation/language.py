@@ -281,12 +281,6 @@ class Flights:
         return waited[0] if len(waited) == 1 else tuple(waited)
 
 
-def quotient(a: int, b: int) -> int:
-    """Division as the device does it, towards zero."""
-    found = abs(a) // abs(b)
-    return found if (a < 0) == (b < 0) else -found
-
-
 def elementwise(function: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
     """A function of tiles that is `plain` on numbers."""
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rewrites.gluon.device_division import DeviceDivision, quotient
 from rewrites.quote import copy_tree, stmts
 from tile2triton.simulation.amd import HALVES, Halves, names_for_amd, partition
 from tile2triton.simulation.language import (
@@ -23,7 +24,6 @@ from tile2triton.simulation.language import (
     View,
     applied,
     elementwise,
-    quotient,
     reduction,
 )
 from tile2triton.simulation.machine import Machine, ProtocolError
@@ -92,7 +92,7 @@ def _plain(function: ast.FunctionDef) -> ast.FunctionDef:
     return made
 
 
-class _Device(ast.NodeTransformer):
+class _Device(DeviceDivision):
     """Division as the device does it, and types of numbers, which Python's have not."""
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -115,14 +115,6 @@ class _Device(ast.NodeTransformer):
             body.append(one)
         node.body = [*body, *stmts("_border()")]
         return [*stmts("_enter()"), node, *stmts("_leave()")]
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        self.generic_visit(node)
-        names = {ast.FloorDiv: "_quotient", ast.Mod: "_remainder"}
-        function = names.get(type(node.op))
-        if function is None:
-            return node
-        return ast.Call(ast.Name(function, ast.Load()), [node.left, node.right], [])
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
         assert node.value is not None

@@ -8,7 +8,7 @@ from rewrites.dtypes import bits
 from rewrites.facts import Facts, Tile
 from rewrites.gluon.errors import UnsuitedError
 from rewrites.gluon.layouts import every
-from rewrites.gluon.rings import factors_of, is_dot, reads
+from rewrites.gluon.rings import factors_of, is_dot, products_of, reads
 from rewrites.tree import walk
 
 
@@ -68,14 +68,10 @@ def fetch_of(
 
 def _uses(variable: str, body: list[ast.stmt]) -> Iterator[tuple[str, int, bool]]:
     """The products that read a variable, as which factor, and whether transposed."""
-    for one in every(body):
-        match one:
-            case ast.Assign(targets=[ast.Name(id=target)], value=ast.Call() as call) if is_dot(
-                call
-            ):
-                for at, (factor, is_turned) in enumerate(factors_of(call)):
-                    if factor == variable:
-                        yield target, at, is_turned
+    for target, call in products_of([*every(body)]):
+        for at, (factor, is_turned) in enumerate(factors_of(call)):
+            if factor == variable:
+                yield target, at, is_turned
 
 
 def _is_product(statement: ast.stmt) -> bool:

@@ -11,7 +11,7 @@ from rewrites.gluon.amd.fetches import Fetch, fetch_of
 from rewrites.gluon.amd.versions import index_variables
 from rewrites.gluon.errors import UnsuitedError
 from rewrites.gluon.layouts import every
-from rewrites.gluon.rings import factors_of, is_dot, is_product_loop
+from rewrites.gluon.rings import factors_of, is_dot, is_product_loop, products_of
 from rewrites.tree import names_in, walk
 
 # Elements beside each other: in 16 bytes, and of a sum's row that goes on as a factor.
@@ -85,9 +85,9 @@ def parts_of(kernel: ast.FunctionDef, launch: Launch, facts: Facts) -> Parts:
     if any(isinstance(node, ast.For) for loop in parts.loops for node in every(loop.body)):
         raise UnsuitedError("a loop of products has loops in it")
     inside = [one for loop in parts.loops for one in loop.body]
-    if len(list(_products(list(every(body))))) > len(list(_products(inside))):
+    if len(list(products_of(list(every(body))))) > len(list(products_of(inside))):
         raise UnsuitedError("there are products outside of loops")
-    for target, call in _products(inside):
+    for target, call in products_of(inside):
         parts.widths[target] = _width(parts, target, call)
     parts.definitions = index_variables(body)
     _learn_divisors(parts)
@@ -103,17 +103,6 @@ def parts_of(kernel: ast.FunctionDef, launch: Launch, facts: Facts) -> Parts:
         _require_own_tiles(parts, loop)
     _require_no_updates(parts)
     return parts
-
-
-def _products(body: list[ast.stmt]) -> list[tuple[str, ast.Call]]:
-    found: list[tuple[str, ast.Call]] = []
-    for one in body:
-        match one:
-            case ast.Assign(targets=[ast.Name(id=target)], value=ast.Call() as call) if is_dot(
-                call
-            ):
-                found.append((target, call))
-    return found
 
 
 def _width(parts: Parts, target: str, call: ast.Call) -> int:
@@ -149,7 +138,7 @@ def _learn_divisors(parts: Parts) -> None:
 
 def _require_loaded(parts: Parts, inside: list[ast.stmt]) -> None:
     """Second factors come from rings; first ones may be loaded once, or computed."""
-    for _, call in _products(inside):
+    for _, call in products_of(inside):
         (first, is_turned), (second, _) = factors_of(call)
         if second not in parts.rings:
             raise UnsuitedError(f"`{second}` is multiplied, which the loop does not load")
